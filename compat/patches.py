@@ -1,0 +1,94 @@
+"""The patches, each with the file that needs it."""
+
+import importlib
+import sys
+import types
+
+import jax
+
+_JAX_SERIES = '0.6.'
+
+# Removed from `jax` since Acme was written; their homes in `jax.tree_util`.
+# Needed by acme/jax/utils.py and by every learner under acme/agents/jax.
+_TREE_FUNCTIONS = {
+  'tree_flatten': 'tree_flatten',
+  'tree_leaves': 'tree_leaves',
+  'tree_map': 'tree_map',
+  'tree_multimap': 'tree_map',
+  'tree_structure': 'tree_structure',
+  'tree_unflatten': 'tree_unflatten',
+}
+
+
+class IncompatibleVersionError(ImportError):
+  """An installed package is not one that these patches were written for."""
+
+
+def apply() -> None:
+  """Patches JAX and TensorFlow Probability so that Acme can be imported.
+
+  Raises:
+    IncompatibleVersionError: JAX or TensorFlow Probability is not of the
+      series patched here, or lacks something that a patch builds on.
+  """
+  _check_jax()
+  _restore_jax_aliases()
+  _import_tfp_without_tensorflow()
+  _silence_gym_notice()
+
+
+def _check_jax() -> None:
+  missing = [
+    f'jax.tree_util.{name}'
+    for name in sorted(set(_TREE_FUNCTIONS.values()))
+    if not hasattr(jax.tree_util, name)
+  ]
+  missing += [f'jax.{n}' for n in ('Array', 'Device') if not hasattr(jax, n)]
+  if missing or not jax.__version__.startswith(_JAX_SERIES):
+    lacks = f', which lacks {", ".join(missing)}' if missing else ''
+    raise IncompatibleVersionError(
+      f'compat/patches.py is written for JAX {_JAX_SERIES}x and found '
+      f'{jax.__version__}{lacks}. Install the pinned versions: `make setup`.'
+    )
+
+
+def _restore_jax_aliases() -> None:
+  for old, new in _TREE_FUNCTIONS.items():
+    setattr(jax, old, getattr(jax.tree_util, new))
+  # acme/jax/variable_utils.py, acme/jax/utils.py, acme/agents/jax/impala.
+  jax.xla = types.SimpleNamespace(Device=jax.Device, DeviceArray=jax.Array)
+  # acme/jax/utils.py names the type that pmap returned.
+  jax.pxla = types.SimpleNamespace(ShardedDeviceArray=jax.Array)
+  # acme/jax/savers.py, acme/adders/reverb/utils.py, acme/jax/losses/impala.py.
+  jax.numpy.DeviceArray = jax.Array
+
+
+def _import_tfp_without_tensorflow() -> None:
+  """Imports TFP in the lazy way that it keeps for processes without TensorFlow.
+
+  With TensorFlow in `sys.modules`, as in Launchpad's workers,
+  tensorflow_probability/python/__init__.py loads its TensorFlow half at once,
+  and that half refuses TensorFlow 2.8. Acme's agents use the JAX half only.
+  """
+  tensorflow = sys.modules.pop('tensorflow', None)
+  try:
+    tfp = importlib.import_module('tensorflow_probability')
+  except ImportError as e:
+    raise IncompatibleVersionError(
+      'tensorflow_probability cannot be imported. Import `compat` before it, '
+      f'and install the pinned versions: `make setup`. ({e})'
+    ) from e
+  finally:
+    if tensorflow is not None:
+      sys.modules['tensorflow'] = tensorflow
+  importlib.import_module('tensorflow_probability.substrates.jax')
+  # acme/agents/jax/ail/losses.py reaches the JAX half by its former path.
+  tfp.experimental = types.SimpleNamespace(substrates=tfp.substrates)
+
+
+def _silence_gym_notice() -> None:
+  """Keeps gym 0.25 from printing its notice in every process.
+
+  acme/wrappers/gym_wrapper.py imports gym; this template steps Gymnasium.
+  """
+  importlib.import_module('gym_notices.notices').notices.clear()
