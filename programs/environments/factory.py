@@ -1,0 +1,96 @@
+"""From an environment's name to the function that makes it."""
+
+import dataclasses
+
+import compat  # noqa: F401
+
+import dm_env
+import numpy as np
+import tree
+from acme import wrappers
+from dm_env import specs
+
+from programs.environments import gym
+from programs.environments.errors import UnknownEnvironmentError, nearest
+
+# Each family has check(name) and make(name, seed), `name` without its scheme.
+_FAMILIES = {
+  'gym': gym,
+}
+_SCHEMES = (
+  'gym:ID, dm_control:DOMAIN:TASK, bsuite:NAME/NUMBER or '
+  'module:PACKAGE.MODULE:FACTORY'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvironmentFactory:
+  """Makes the environment of one name; plain data, so it can be pickled.
+
+  Every environment is brought to the form that Acme's agents take: 32-bit
+  observations, rewards and discrete actions, and continuous actions which have
+  bounds scaled to [-1, 1], clipped on the way in.
+
+  Attributes:
+    name: scheme and name, such as 'gym:Pendulum-v1'.
+  """
+
+  name: str
+
+  def __call__(self, seed: int) -> dm_env.Environment:
+    """Returns a new environment.
+
+    Args:
+      seed: a uint32 that decides its random numbers.
+
+    Raises:
+      UnknownEnvironmentError: the name means no environment.
+    """
+    family, name = _split(self.name)
+    environment = family.make(name, int(seed))
+    if _has_continuous_bounds(environment.action_spec()):
+      environment = wrappers.CanonicalSpecWrapper(environment, clip=True)
+    return wrappers.SinglePrecisionWrapper(environment)
+
+
+def make_environment_factory(name: str) -> EnvironmentFactory:
+  """Returns the factory for a name; see `EnvironmentFactory`."""
+  return EnvironmentFactory(name)
+
+
+def check_environment(name: str) -> None:
+  """Checks that a name means an environment that is installed.
+
+  Cheap, since it makes no environment: for the launcher, before it starts any
+  process.
+
+  Args:
+    name: scheme and name, such as 'gym:Pendulum-v1'.
+
+  Raises:
+    UnknownEnvironmentError: it does not; the message is one sentence with the
+      nearest names or the command to install what is missing.
+  """
+  family, rest = _split(name)
+  family.check(rest)
+
+
+def _split(name: str):
+  scheme, separator, rest = name.partition(':')
+  if not separator or scheme not in _FAMILIES or not rest:
+    near = nearest(scheme, _FAMILIES) if separator else ''
+    raise UnknownEnvironmentError(
+      f'{name!r} is not the name of an environment{near}; write {_SCHEMES}'
+    )
+  return _FAMILIES[scheme], rest
+
+
+def _has_continuous_bounds(action_spec) -> bool:
+  """Whether Acme's rescaling applies: not to integers, nor to infinities."""
+  return all(
+    isinstance(spec, specs.BoundedArray)
+    and np.issubdtype(spec.dtype, np.floating)
+    and np.isfinite(spec.minimum).all()
+    and np.isfinite(spec.maximum).all()
+    for spec in tree.flatten(action_spec)
+  )
