@@ -1,0 +1,129 @@
+"""The learner: steps on samples from replay and publishes its weights."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import compat  # noqa: F401
+from acme import core
+from acme.utils import loggers
+
+import container
+
+
+class LearnerLoop(core.Worker):
+  """Alternates a learner's step with an offer of its weights."""
+
+  def __init__(
+    self,
+    learner: core.Learner,
+    variable_names: Sequence[str],
+    publisher: container.Publisher,
+  ):
+    self._learner = learner
+    self._variable_names = tuple(variable_names)
+    self._publisher = publisher
+
+  def run(self) -> None:
+    """Publishes the initial weights, then learns until stopped."""
+    self._publisher.publish(self._named_variables)
+    while True:
+      self.step()
+
+  def step(self) -> None:
+    """Takes one learner step and offers the weights that it made."""
+    self._learner.step()
+    self._publisher.publish(self._named_variables)
+
+  def get_variables(self, names: Sequence[str]) -> list[Any]:
+    return self._learner.get_variables(names)
+
+  def _named_variables(self) -> dict[str, Any]:
+    return named_variables(self._learner, self._variable_names)
+
+
+def named_variables(
+  source: core.VariableSource, names: Sequence[str]
+) -> dict[str, Any]:
+  """Returns the variables as the table holds them: a nest by name."""
+  return dict(zip(names, source.get_variables(names), strict=True))
+
+
+class Samples(Iterator):
+  """A dataset's batches, fetched ahead in the background and counted.
+
+  Reverb waits for samples inside C++, where no Python signal gets through; here
+  only a background thread waits there.
+  """
+
+  _POLL_SECONDS = 0.2
+
+  def __init__(self, dataset: Iterator[Any], buffer_size: int = 2):
+    """Wraps `dataset`; the background thread starts at the first `next`.
+
+    Args:
+      dataset: yields batches; an error it raises is raised by `next` here.
+      buffer_size: how many batches are kept ready.
+    """
+    self._dataset = dataset
+    self._buffer: queue.Queue = queue.Queue(buffer_size)
+    self._thread = threading.Thread(
+      target=self._fetch, daemon=True, name='samples'
+    )
+    self._error: BaseException | None = None
+    self._waited_seconds = 0.0
+
+  def __next__(self) -> Any:
+    if self._thread.ident is None:
+      self._thread.start()
+    start = time.monotonic()
+    try:
+      return self._next()
+    finally:
+      self._waited_seconds += time.monotonic() - start
+
+  def _next(self) -> Any:
+    while True:
+      try:
+        return self._buffer.get(timeout=self._POLL_SECONDS)
+      except queue.Empty:
+        if self._thread.is_alive():
+          continue
+      try:
+        return self._buffer.get_nowait()
+      except queue.Empty:
+        raise self._error or StopIteration from None
+
+  def _fetch(self) -> None:
+    try:
+      for batch in self._dataset:
+        self._buffer.put(batch)
+    except BaseException as e:
+      self._error = e
+
+  def metrics(self) -> dict[str, float]:
+    """Returns the seconds that the learner has waited for samples so far."""
+    return {'replay/sample_wait_seconds': self._waited_seconds}
+
+
+class WithMetrics(loggers.Logger):
+  """A logger that adds what the sources report to every row."""
+
+  def __init__(
+    self,
+    logger: loggers.Logger,
+    sources: Sequence[Callable[[], Mapping[str, float]]],
+  ):
+    self._logger = logger
+    self._sources = tuple(sources)
+
+  def write(self, data: Mapping[str, Any]) -> None:
+    row = dict(data)
+    for source in self._sources:
+      row.update(source())
+    self._logger.write(row)
+
+  def close(self) -> None:
+    self._logger.close()

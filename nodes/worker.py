@@ -1,0 +1,117 @@
+"""Runs a role's loop so that a stop always gets through to it.
+
+Every role needs this, so it has a file of its own. A loop that waits inside C++
+(a full replay, a server that is gone) runs no Python signal handler; here
+the loop has a thread of its own, and the node's thread stays free to act on a stop.
+"""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import compat  # noqa: F401
+import launchpad as lp
+from absl import logging
+from acme import core
+from launchpad.launch import worker_manager
+
+_POLL_SECONDS = 0.2
+
+
+class StoppableWorker(core.Worker):
+  """A worker that ends soon after a stop and then closes what it was given.
+
+  All public methods of the worker are served as well, so a program whose run
+  loops are disabled can be stepped through its handles.
+  """
+
+  def __init__(
+    self,
+    worker: core.Worker,
+    close: Sequence[Callable[[], None]] = (),
+    stop_seconds: float = 5.0,
+  ):
+    """Wraps `worker`.
+
+    Args:
+      worker: what runs.
+      close: called in this order when the worker has ended or was given up,
+        also after a failure; one that raises does not keep the next from it.
+      stop_seconds: how long a stopped worker may take to end by itself.
+    """
+    self._worker = worker
+    self._close = tuple(close)
+    self._stop_seconds = stop_seconds
+
+  def __dir__(self):
+    return sorted({*dir(self._worker), 'run'})
+
+  def __getattr__(self, name: str) -> Any:
+    if name.startswith('_'):
+      raise AttributeError(name)
+    return getattr(self._worker, name)
+
+  def run(self) -> None:
+    """Runs the worker until it ends, fails, or the program stops.
+
+    Raises:
+      Exception: whatever the worker raised, or else the first error in closing.
+    """
+    loop = _LoopThread(self._worker.run)
+    try:
+      while loop.is_alive() and not lp.wait_for_stop(_POLL_SECONDS):
+        pass
+      if loop.is_alive():
+        self._interrupt(loop)
+    finally:
+      close_error = self._close_all()
+    if loop.error is not None:
+      raise loop.error
+    if close_error is not None:
+      raise close_error
+
+  def _interrupt(self, loop: '_LoopThread') -> None:
+    deadline = time.monotonic() + self._stop_seconds
+    while loop.is_alive() and time.monotonic() < deadline:
+      loop.raise_system_exit()
+      loop.join(_POLL_SECONDS)
+    if loop.is_alive():
+      logging.info('Left a loop that waits outside Python.')
+
+  def _close_all(self) -> BaseException | None:
+    first_error = None
+    for close in self._close:
+      try:
+        close()
+      except Exception as e:  # The others must be closed all the same.
+        logging.exception('Closing failed')
+        first_error = first_error or e
+    return first_error
+
+
+class _LoopThread(threading.Thread):
+  """A thread that keeps the exception its target raised."""
+
+  def __init__(self, target: Callable[[], None]):
+    super().__init__(daemon=True, name='loop')
+    self._loop = target
+    # Launchpad finds the worker manager by thread.
+    self._manager = worker_manager.get_worker_manager()
+    self.error: BaseException | None = None
+    self.start()
+
+  def run(self) -> None:
+    worker_manager._WORKER_MANAGERS.manager = self._manager
+    try:
+      self._loop()
+    except SystemExit:
+      pass
+    except BaseException as e:
+      self.error = e
+
+  def raise_system_exit(self) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+      ctypes.c_ulong(self.ident), ctypes.py_object(SystemExit)
+    )

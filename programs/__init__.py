@@ -1,0 +1,1 @@
+"""What runs: experiments, agents, environments, and the program graph."""

@@ -1,0 +1,47 @@
+"""The agents that `launch.py --agent` knows: a file each, imported when asked.
+
+Each file has `make_agent(environment_spec) -> AgentParts`.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+AGENTS = ('sac',)
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentParts:
+  """What an agent brings to an `ExperimentConfig`; fields as there.
+
+  Attributes:
+    builder: an Acme builder of either form.
+    network_factory: makes the networks from the environment's spec.
+    policy_factory: makes the actors' policy.
+    eval_policy_factory: makes the evaluators' policy.
+    variable_names: what actors ask the learner's `get_variables` for.
+  """
+
+  builder: Any
+  network_factory: Callable[..., Any]
+  policy_factory: Callable[..., Any] | None = None
+  eval_policy_factory: Callable[..., Any] | None = None
+  variable_names: Sequence[str] = ('policy',)
+
+
+def make_agent(name: str, environment_spec: Any) -> AgentParts:
+  """Imports the agent's module and returns its parts.
+
+  Args:
+    name: one of `AGENTS`.
+    environment_spec: an `acme.specs.EnvironmentSpec`.
+
+  Raises:
+    ValueError: there is no agent of that name, or it cannot act in such an
+      environment.
+  """
+  if name not in AGENTS:
+    raise ValueError(f'unknown agent {name!r}; known: {", ".join(AGENTS)}')
+  module = importlib.import_module(f'programs.agents.{name}')
+  return module.make_agent(environment_spec)

@@ -1,0 +1,88 @@
+"""The distributed program: every node and every edge between them, on one page.
+
+          counts, stop rule
+counter <------------------- everyone
+
+replay ------ samples -----> learner --- push ---> variable server
+  ^                                                      |
+  +---- insert ---- actor x N                            |
+                    actor x N, evaluator x M <--- pull --+
+"""
+
+import compat  # noqa: F401
+import launchpad as lp
+
+from nodes import counter as counter_lib
+from nodes import replay as replay_lib
+from nodes import variable_server as variable_server_lib
+from programs import experiment as experiment_lib
+from programs import processes
+
+# A server may be many imports away when its first client asks for it.
+_CONNECT_SECONDS = 300.0
+
+
+def make_program(
+  experiment: experiment_lib.ExperimentConfig,
+  num_actors: int,
+  name: str = 'agent',
+) -> lp.Program:
+  """Wires an experiment into one Launchpad program.
+
+  Args:
+    experiment: what to run.
+    num_actors: how many actor processes.
+    name: of the program.
+
+  Returns:
+    A program with the groups `replay`, `variable_server`, `counter`, `learner`,
+    `actor` and, if the experiment has any, `evaluator`.
+
+  Raises:
+    ValueError: `num_actors` is below 1.
+  """
+  if num_actors < 1:
+    raise ValueError(f'num_actors: expected 1 or more, got {num_actors}')
+  program = lp.Program(name)
+
+  with program.group('replay'):
+    replay = program.add_node(
+      replay_lib.replay_node(lambda: processes.replay_tables(experiment))
+    )
+
+  with program.group('variable_server'):
+    variables = program.add_node(
+      variable_server_lib.VariableServerNode(
+        lambda: processes.variable_tables(experiment), timeout=_CONNECT_SECONDS
+      )
+    )
+
+  with program.group('counter'):
+    counter = program.add_node(
+      lp.CourierNode(counter_lib.GlobalCounter, experiment.max_num_actor_steps)
+    )
+
+  with program.group('learner'):
+    program.add_node(
+      lp.CourierNode(processes.learner, experiment, replay, variables, counter)
+    )
+
+  with program.group('actor'):
+    for actor_id in range(num_actors):
+      program.add_node(
+        lp.CourierNode(
+          processes.actor, experiment, replay, variables, counter, actor_id
+        )
+      )
+
+  evaluator_factories = experiment.get_evaluator_factories()
+  if evaluator_factories:
+    with program.group('evaluator'):
+      for evaluator_id in range(len(evaluator_factories)):
+        program.add_node(
+          lp.CourierNode(
+            processes.evaluator, experiment, variables, counter, evaluator_id
+          )
+        )
+
+  return program

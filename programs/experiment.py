@@ -1,0 +1,233 @@
+"""What an experiment is: an agent's parts, an environment, and how long."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import compat  # noqa: F401
+import dm_env
+import jax
+from acme import core, environment_loop, specs
+from acme.jax import utils
+from acme.utils import counting, loggers
+from acme.utils import observers as observers_lib
+
+from nodes import actor as actor_lib
+from nodes import counter as counter_lib
+from nodes import evaluator as evaluator_lib
+from programs import builders
+
+Networks = Any
+Policy = Any
+
+
+class EnvironmentFactory(Protocol):
+  """Makes an environment."""
+
+  def __call__(self, seed: int) -> dm_env.Environment:
+    """Returns a new environment; `seed` is a uint32."""
+
+
+class NetworkFactory(Protocol):
+  """Makes an agent's networks."""
+
+  def __call__(self, environment_spec: specs.EnvironmentSpec) -> Networks:
+    """Returns the networks, without parameters."""
+
+
+class PolicyFactory(Protocol):
+  """Makes a policy; Acme's released form takes the networks alone."""
+
+  def __call__(
+    self,
+    networks: Networks,
+    environment_spec: specs.EnvironmentSpec,
+    evaluation: bool,
+  ) -> Policy:
+    """Returns the policy, without exploration if `evaluation`."""
+
+
+class LoggerFactory(Protocol):
+  """Makes the logger of one process."""
+
+  def __call__(
+    self, label: str, steps_key: str | None = None, task_id: int = 0
+  ) -> loggers.Logger:
+    """Returns a logger for process `task_id` of the group `label`."""
+
+
+class MakeActor(Protocol):
+  """Makes an actor that records nothing.
+
+  `environment_spec` may be left out, as it is in Acme's released form.
+  """
+
+  def __call__(
+    self,
+    random_key: jax.Array,
+    policy: Policy,
+    environment_spec: specs.EnvironmentSpec,
+    variable_source: core.VariableSource,
+  ) -> core.Actor: ...
+
+
+class EvaluatorFactory(Protocol):
+  """Makes an evaluator's loop."""
+
+  def __call__(
+    self,
+    random_key: jax.Array,
+    variable_source: core.VariableSource,
+    counter: counting.Counter,
+    make_actor: MakeActor,
+  ) -> core.Worker: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ExperimentConfig:
+  """An experiment, whole: what `programs.distributed.make_program` runs.
+
+  Attributes:
+    builder: an Acme builder, of the released form (dm-acme 0.4.0) or the later.
+    network_factory: makes the networks from the environment's spec.
+    environment_factory: makes an environment from a uint32 seed.
+    max_num_actor_steps: environment steps of all actors together after which
+      the program stops, or None to run until it is stopped.
+    seed: from which every process derives its own random key.
+    policy_factory: makes the actors' policy. None asks `builder.make_policy`.
+    eval_policy_factory: makes the evaluators' policy. None uses
+      `policy_factory`, or else `builder.make_policy`.
+    evaluator_factories: one evaluator each. None is one default evaluator;
+      an empty sequence is none at all.
+    environment_spec: None makes an environment to ask it.
+    observers: see every step of the actors and of the default evaluator.
+    logger_factory: makes each process's logger.
+    variable_names: what actors ask the learner's `get_variables` for.
+  """
+
+  builder: Any
+  network_factory: NetworkFactory
+  environment_factory: EnvironmentFactory
+  max_num_actor_steps: int | None
+  seed: int = 0
+  policy_factory: PolicyFactory | None = None
+  eval_policy_factory: PolicyFactory | None = None
+  evaluator_factories: Sequence[EvaluatorFactory] | None = None
+  environment_spec: specs.EnvironmentSpec | None = None
+  observers: Sequence[observers_lib.EnvLoopObserver] = ()
+  logger_factory: LoggerFactory = loggers.make_default_logger
+  variable_names: Sequence[str] = ('policy',)
+
+  def get_environment_spec(self) -> specs.EnvironmentSpec:
+    """Returns the given spec, or that of an environment made to ask it."""
+    if self.environment_spec is not None:
+      return self.environment_spec
+    environment = self.environment_factory(0)
+    try:
+      return specs.make_environment_spec(environment)
+    finally:
+      environment.close()
+
+  def get_builder(self) -> builders.Builder:
+    """Returns the builder in the one form that the nodes call."""
+    return builders.adapt(self.builder)
+
+  def get_evaluator_factories(self) -> Sequence[EvaluatorFactory]:
+    """Returns the given factories, or the default one."""
+    if self.evaluator_factories is not None:
+      return self.evaluator_factories
+    return [
+      default_evaluator_factory(
+        self.environment_factory,
+        self.network_factory,
+        lambda networks, spec, evaluation: make_policy(
+          self, networks, spec, evaluation
+        ),
+        self.logger_factory,
+        self.observers,
+      )
+    ]
+
+
+def make_policy(
+  experiment: ExperimentConfig,
+  networks: Networks,
+  environment_spec: specs.EnvironmentSpec,
+  evaluation: bool,
+) -> Policy:
+  """Makes the policy of the actors, or of the evaluators.
+
+  Raises:
+    ValueError: neither the experiment nor its builder knows how.
+  """
+  factory = experiment.policy_factory
+  if evaluation and experiment.eval_policy_factory is not None:
+    factory = experiment.eval_policy_factory
+  if factory is None:
+    factory = getattr(experiment.builder, 'make_policy', None)
+  if factory is None:
+    raise ValueError(
+      f'{type(experiment.builder).__name__} has no make_policy, so '
+      'ExperimentConfig needs a policy_factory.'
+    )
+  return call_policy_factory(factory, networks, environment_spec, evaluation)
+
+
+def call_policy_factory(
+  factory: Callable[..., Policy],
+  networks: Networks,
+  environment_spec: specs.EnvironmentSpec,
+  evaluation: bool,
+) -> Policy:
+  """Calls a policy factory of either of Acme's forms."""
+  parameters = inspect.signature(factory).parameters
+  if 'evaluation' in parameters or 'environment_spec' in parameters:
+    return factory(networks, environment_spec, evaluation)
+  return factory(networks)
+
+
+def default_evaluator_factory(
+  environment_factory: EnvironmentFactory,
+  network_factory: NetworkFactory,
+  policy_factory: Callable[..., Policy],
+  logger_factory: LoggerFactory = loggers.make_default_logger,
+  observers: Sequence[observers_lib.EnvLoopObserver] = (),
+  rest_seconds: float = 3.0,
+) -> EvaluatorFactory:
+  """Returns a factory of an evaluator that plays episodes and rests between.
+
+  Args:
+    environment_factory: makes the evaluator's own environment.
+    network_factory: makes the networks from the environment's spec.
+    policy_factory: of either form; called with `evaluation=True` if it takes it.
+    logger_factory: gets one row an episode.
+    observers: see every step.
+    rest_seconds: between two episodes.
+  """
+
+  def evaluator(
+    random_key: jax.Array,
+    variable_source: core.VariableSource,
+    counter: counting.Counter,
+    make_actor: MakeActor,
+  ) -> core.Worker:
+    environment_key, actor_key = jax.random.split(random_key)
+    environment = environment_factory(utils.sample_uint32(environment_key))
+    environment_spec = specs.make_environment_spec(environment)
+    networks = network_factory(environment_spec)
+    policy = call_policy_factory(
+      policy_factory, networks, environment_spec, True
+    )
+    actor = make_actor(actor_key, policy, environment_spec, variable_source)
+    logger = logger_factory('evaluator', 'actor_steps', 0)
+    loop = environment_loop.EnvironmentLoop(
+      environment,
+      actor,
+      counter_lib.Counter(counter, 'evaluator', time_delta=0.0),
+      logger,
+      observers=[*observers, actor_lib.WeightsObserver(variable_source)],
+    )
+    return evaluator_lib.EvaluatorLoop(loop, logger, rest_seconds)
+
+  return evaluator

@@ -1,0 +1,139 @@
+"""What each process of the program builds when it starts."""
+
+from collections.abc import Sequence
+
+import compat  # noqa: F401
+import jax
+import reverb
+from acme import core, environment_loop, specs
+from acme.jax import utils
+from acme.utils import counting, loggers
+
+import container
+from nodes import actor as actor_lib
+from nodes import counter as counter_lib
+from nodes import learner as learner_lib
+from nodes import worker
+from programs import builders, seeding
+from programs.experiment import ExperimentConfig, make_policy
+
+
+def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
+  """The replay server: the builder's tables."""
+  spec = experiment.get_environment_spec()
+  policy = make_policy(
+    experiment, experiment.network_factory(spec), spec, evaluation=False
+  )
+  return experiment.get_builder().make_replay_tables(spec, policy)
+
+
+def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
+  """The variable server: one table shaped like what the learner publishes.
+
+  Makes a learner that never steps, since only `get_variables` tells what an
+  agent publishes under which name.
+  """
+  spec = experiment.get_environment_spec()
+  learner = experiment.get_builder().make_learner(
+    seeding.process_key(experiment.seed, 'learner'),
+    experiment.network_factory(spec),
+    iter(()),
+    lambda *args, **kwargs: loggers.NoOpLogger(),
+    spec,
+    counter=counting.Counter(),
+  )
+  variables = learner_lib.named_variables(learner, experiment.variable_names)
+  return [container.variable_table(variables)]
+
+
+def learner(
+  experiment: ExperimentConfig,
+  replay: reverb.Client,
+  variables: container.ReverbVariableContainer,
+  counter: counter_lib.GlobalCounter,
+) -> core.Worker:
+  """The learner: samples from replay, pushes to the variable server."""
+  builder = experiment.get_builder()
+  spec = experiment.get_environment_spec()
+  publisher = container.Publisher(variables)
+  samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
+  logger = learner_lib.WithMetrics(
+    experiment.logger_factory('learner', 'learner_steps', 0),
+    [publisher.metrics, samples.metrics],
+  )
+  loop = learner_lib.LearnerLoop(
+    builder.make_learner(
+      seeding.process_key(experiment.seed, 'learner'),
+      experiment.network_factory(spec),
+      samples,
+      lambda *args, **kwargs: logger,
+      spec,
+      replay,
+      counter_lib.Counter(counter, 'learner'),
+    ),
+    experiment.variable_names,
+    publisher,
+  )
+  return worker.StoppableWorker(loop, [publisher.close, logger.close])
+
+
+def actor(
+  experiment: ExperimentConfig,
+  replay: reverb.Client,
+  variables: container.ReverbVariableContainer,
+  counter: counter_lib.GlobalCounter,
+  actor_id: int,
+) -> core.Worker:
+  """An actor: pulls from the variable server, inserts into replay."""
+  builder = experiment.get_builder()
+  environment_key, actor_key = jax.random.split(
+    seeding.process_key(experiment.seed, 'actor', actor_id)
+  )
+  environment = experiment.environment_factory(
+    utils.sample_uint32(environment_key)
+  )
+  spec = specs.make_environment_spec(environment)
+  networks = experiment.network_factory(spec)
+  policy = make_policy(experiment, networks, spec, evaluation=False)
+  variable_source = container.VariableSource(variables)
+  logger = experiment.logger_factory('actor', 'actor_steps', actor_id)
+  loop = environment_loop.EnvironmentLoop(
+    environment,
+    builder.make_actor(
+      actor_key,
+      policy,
+      spec,
+      variable_source,
+      builder.make_adder(replay, spec, policy),
+    ),
+    # Each episode is reported at once, so that the run stops where it should.
+    counter_lib.Counter(counter, 'actor', time_delta=0.0),
+    logger,
+    observers=[
+      *experiment.observers,
+      actor_lib.WeightsObserver(variable_source),
+    ],
+  )
+  return worker.StoppableWorker(
+    actor_lib.ActorLoop(loop, logger, experiment.max_num_actor_steps),
+    [logger.close, environment.close],
+  )
+
+
+def evaluator(
+  experiment: ExperimentConfig,
+  variables: container.ReverbVariableContainer,
+  counter: counter_lib.GlobalCounter,
+  evaluator_id: int,
+) -> core.Worker:
+  """An evaluator: whatever its factory makes of the newest weights."""
+  factory = experiment.get_evaluator_factories()[evaluator_id]
+  loop = factory(
+    seeding.process_key(experiment.seed, 'evaluator', evaluator_id),
+    container.VariableSource(variables),
+    counter,
+    builders.make_actor_of_either_form(
+      experiment.get_builder(), experiment.get_environment_spec
+    ),
+  )
+  return worker.StoppableWorker(loop, [getattr(loop, 'close', lambda: None)])
