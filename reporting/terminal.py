@@ -1,0 +1,77 @@
+"""One line on the terminal for a row of metrics."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import compat  # noqa: F401
+
+from acme.utils.loggers import base
+
+from reporting import names, values
+
+# More would not fit on a line.
+_MAX_LOSSES = 2
+
+# Flushed, as whoever collects the processes' output reads it through a pipe.
+print_line = functools.partial(print, flush=True)
+
+
+class TerminalLogger(base.Logger):
+  """Prints a line a row."""
+
+  def __init__(self, label: str, task_id: int, print_fn: Callable[[str], None]):
+    """Prints lines that begin with `[<label>/<task_id>] `.
+
+    Args:
+      label: the process's role.
+      task_id: index of the process among those of the same label.
+      print_fn: prints a line.
+    """
+    self._label = label
+    self._prefix = f'[{label}/{task_id}]'
+    self._print = print_fn
+
+  def write(self, data: base.LoggingData) -> None:
+    row = {key: values.to_python(data[key]) for key in data}
+    # As wide as `[evaluator/0]`, so that the lines of all roles align.
+    self._print(f'{self._prefix:<13} {format_row(self._label, row)}')
+
+  def close(self) -> None:
+    """Does nothing: every line is printed already."""
+
+
+def format_row(label: str, row: Mapping[str, Any]) -> str:
+  """Returns what matters most in a row, in at most about 90 columns.
+
+  Args:
+    label: the role of the process that wrote it.
+    row: values by their names in `reporting.names`; missing ones are left out.
+  """
+  steps = names.LEARNER_STEPS if label == 'learner' else names.ACTOR_STEPS
+  parts = [
+    _part(row, steps, 'steps {:>7,.0f}'),
+    _part(row, f'{label}/episode_return', 'return {:>8.1f}'),
+    _part(row, f'{label}/episode_length', 'length {:>4.0f}'),
+    _part(row, f'{label}/steps_per_second', '{:>5.0f} steps/s'),
+    *_losses(label, row),
+    _part(row, names.WEIGHTS_PUSHES, 'pushes {:,.0f}'),
+    _part(row, names.WEIGHTS_VERSION, 'weights v{:.0f}')
+    + _part(row, names.WEIGHTS_LAG, ' (lag {:.0f})'),
+  ]
+  return '  '.join(part for part in parts if part)
+
+
+def _part(row: Mapping[str, Any], name: str, template: str) -> str:
+  value = row.get(name)
+  return template.format(value) if isinstance(value, (int, float)) else ''
+
+
+def _losses(label: str, row: Mapping[str, Any]) -> list[str]:
+  prefix = f'{label}/'
+  keys = [k for k in row if k.startswith(prefix) and k.endswith('loss')]
+  shown = [
+    _part(row, key, f'{key.removeprefix(prefix)} {{:<8.3g}}').rstrip()
+    for key in keys[:_MAX_LOSSES]
+  ]
+  return [part for part in shown if part]

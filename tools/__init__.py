@@ -1,0 +1,1 @@
+"""Set-up and self-checks; these run before any package is installed."""

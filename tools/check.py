@@ -1,0 +1,46 @@
+"""Tells in one sentence when a program runs outside its environment.
+
+Standard library only, and understood by every Python 3: it runs before anything
+else is known to be there.
+"""
+
+import os
+import sys
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# One package of each kind that the set-up brings.
+_PACKAGES = ('launchpad', 'reverb', 'acme', 'jax', 'tensorflow')
+
+
+def check():
+  """Returns if this is Python 3.10 with the packages; exits with 2 if not."""
+  problem = find_problem()
+  if problem:
+    sys.stderr.write(problem + '\n')
+    sys.exit(2)
+
+
+def find_problem():
+  """Returns a sentence with the command that mends it, or None."""
+  version = '.'.join(map(str, sys.version_info[:2]))
+  if version != '3.10':
+    return f'This needs Python 3.10 and runs on {version}: {_remedy()}'
+  import importlib.util
+
+  for package in _PACKAGES:
+    if importlib.util.find_spec(package) is None:
+      return f'The package `{package}` is not in {sys.prefix}: {_remedy()}'
+  return None
+
+
+def _remedy():
+  python = os.path.join(_ROOT, '.venv', 'bin', 'python')
+  if os.path.exists(python) and not _same_environment(python):
+    command = ' '.join([os.path.relpath(python), *sys.argv])
+    return f'type `{command}` instead.'
+  return f'type `make -C {os.path.relpath(_ROOT)} setup` first.'
+
+
+def _same_environment(python):
+  return os.path.dirname(python) == os.path.join(sys.prefix, 'bin')
