@@ -10,24 +10,31 @@ class UnknownEnvironmentError(ValueError):
 
 
 def nearest(name: str, names: Iterable[str], prefix: str = '') -> str:
-  """Returns ' Nearest: a, b.' for those of `names` like `name`, or ''."""
-  found = difflib.get_close_matches(name, list(names), n=3, cutoff=0.5)
-  return f'; nearest: {", ".join(prefix + n for n in found)}' if found else ''
+  """Returns those of `names` that resemble `name` most, as 'a, b, c'.
+
+  Args:
+    name: what was asked for.
+    names: what there is.
+    prefix: put before each name, so that it can be typed as it stands.
+  """
+  found = difflib.get_close_matches(name, list(names), n=3, cutoff=0)
+  return ', '.join(prefix + n for n in found)
 
 
-def require(name: str, module: str, extra: str) -> None:
-  """Checks that an optional package is there, without importing it.
+def require(name: str, modules: Iterable[str], extra: str) -> None:
+  """Checks that optional packages are there, without importing them.
 
   Args:
     name: the environment that was asked for.
-    module: the top-level module that it needs.
-    extra: the extra in setup.cfg which brings that module.
+    modules: the top-level modules that it needs.
+    extra: the extra in setup.cfg which brings them.
 
   Raises:
-    UnknownEnvironmentError: `module` is not installed.
+    UnknownEnvironmentError: one is not installed.
   """
-  if importlib.util.find_spec(module) is None:
-    raise UnknownEnvironmentError(
-      f'{name} needs {module}, which is not installed: '
-      f"pip install -e '.[{extra}]'"
-    )
+  for module in modules:
+    if importlib.util.find_spec(module) is None:
+      raise UnknownEnvironmentError(
+        f'{name} needs {module}, which is not installed: '
+        f"pip install -e '.[{extra}]'"
+      )

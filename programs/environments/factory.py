@@ -10,17 +10,28 @@ import tree
 from acme import wrappers
 from dm_env import specs
 
-from programs.environments import gym
-from programs.environments.errors import UnknownEnvironmentError, nearest
+from programs.environments import (
+  bsuite,
+  dm_control,
+  gym,
+  module,
+  rendering,
+)
+from programs.environments.errors import UnknownEnvironmentError
 
 # Each family has check(name) and make(name, seed), `name` without its scheme.
 _FAMILIES = {
   'gym': gym,
+  'dm_control': dm_control,
+  'bsuite': bsuite,
+  'module': module,
 }
 _SCHEMES = (
   'gym:ID, dm_control:DOMAIN:TASK, bsuite:NAME/NUMBER or '
   'module:PACKAGE.MODULE:FACTORY'
 )
+# Wider than this, a range stands for "unbounded", as float32's own does.
+_NO_RANGE = 1e30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +57,10 @@ class EnvironmentFactory:
     Raises:
       UnknownEnvironmentError: the name means no environment.
     """
+    rendering.use_no_screen()
     family, name = _split(self.name)
     environment = family.make(name, int(seed))
-    if _has_continuous_bounds(environment.action_spec()):
+    if _can_be_rescaled(environment.action_spec()):
       environment = wrappers.CanonicalSpecWrapper(environment, clip=True)
     return wrappers.SinglePrecisionWrapper(environment)
 
@@ -71,6 +83,7 @@ def check_environment(name: str) -> None:
     UnknownEnvironmentError: it does not; the message is one sentence with the
       nearest names or the command to install what is missing.
   """
+  rendering.use_no_screen()
   family, rest = _split(name)
   family.check(rest)
 
@@ -78,19 +91,20 @@ def check_environment(name: str) -> None:
 def _split(name: str):
   scheme, separator, rest = name.partition(':')
   if not separator or scheme not in _FAMILIES or not rest:
-    near = nearest(scheme, _FAMILIES) if separator else ''
     raise UnknownEnvironmentError(
-      f'{name!r} is not the name of an environment{near}; write {_SCHEMES}'
+      f'{name!r} is not the name of an environment; write {_SCHEMES}'
     )
   return _FAMILIES[scheme], rest
 
 
-def _has_continuous_bounds(action_spec) -> bool:
-  """Whether Acme's rescaling applies: not to integers, nor to infinities."""
+def _can_be_rescaled(action_spec) -> bool:
+  """Whether all of it is continuous, with bounds that are no stand-in for none.
+
+  Acme's wrapper would scale integers too, and make NaN of an infinite range.
+  """
   return all(
     isinstance(spec, specs.BoundedArray)
     and np.issubdtype(spec.dtype, np.floating)
-    and np.isfinite(spec.minimum).all()
-    and np.isfinite(spec.maximum).all()
+    and np.all(spec.maximum.astype(float) - spec.minimum < _NO_RANGE)
     for spec in tree.flatten(action_spec)
   )

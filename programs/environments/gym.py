@@ -1,12 +1,26 @@
-"""Gymnasium's environments, Atari among them."""
+"""Gymnasium's environments: classic control, Box2D, MuJoCo and Atari."""
 
 import importlib
 
 import dm_env
 import gymnasium
+import numpy as np
+from gymnasium.envs import registration
 
 from programs.environments import spaces
-from programs.environments.errors import UnknownEnvironmentError, nearest
+from programs.environments.errors import (
+  UnknownEnvironmentError,
+  nearest,
+  require,
+)
+
+# By the start of an entry point: the modules it needs, the extra with them.
+_EXTRAS = {
+  'ale_py': (('ale_py', 'cv2'), 'atari'),
+  'gymnasium.envs.box2d': (('Box2D', 'pygame'), 'box2d'),
+  'gymnasium.envs.mujoco': (('mujoco', 'imageio'), 'mujoco'),
+}
+_STACKED_FRAMES = 4
 
 
 class GymnasiumEnvironment(dm_env.Environment):
@@ -24,21 +38,24 @@ class GymnasiumEnvironment(dm_env.Environment):
       environment: the environment, not reset so far.
       seed: a uint32 for its first reset and for its action space. Later resets
         go on with the stream begun then, so that episodes differ.
+
+    Raises:
+      ValueError: a space is of a kind that specs cannot describe.
     """
     self._environment = environment
     self._seed = seed
     self._reset_next_step = True
+    self._observation_spec = spaces.to_spec(
+      environment.observation_space, 'observation'
+    )
+    self._action_spec = spaces.to_spec(environment.action_space, 'action')
     environment.action_space.seed(seed)
-
-  @property
-  def environment(self) -> gymnasium.Env:
-    return self._environment
 
   def reset(self) -> dm_env.TimeStep:
     observation, _ = self._environment.reset(seed=self._seed)
     self._seed = None
     self._reset_next_step = False
-    return dm_env.restart(self._observation(observation))
+    return dm_env.restart(self._to_arrays(observation))
 
   def step(self, action) -> dm_env.TimeStep:
     if self._reset_next_step:
@@ -46,7 +63,7 @@ class GymnasiumEnvironment(dm_env.Environment):
     observation, reward, terminated, truncated, _ = self._environment.step(
       spaces.to_action(self._environment.action_space, action)
     )
-    observation, reward = self._observation(observation), float(reward)
+    observation, reward = self._to_arrays(observation), float(reward)
     self._reset_next_step = terminated or truncated
     if terminated:
       return dm_env.termination(reward, observation)
@@ -55,44 +72,93 @@ class GymnasiumEnvironment(dm_env.Environment):
     return dm_env.transition(reward, observation)
 
   def observation_spec(self):
-    return spaces.to_spec(self._environment.observation_space, 'observation')
+    return self._observation_spec
 
   def action_spec(self):
-    return spaces.to_spec(self._environment.action_space, 'action')
+    return self._action_spec
+
+  def render(self) -> np.ndarray:
+    """Returns a picture: uint8[height, width, 3]."""
+    return self._environment.render()
 
   def close(self) -> None:
     self._environment.close()
 
-  def _observation(self, observation):
-    return spaces.to_observation(
-      self._environment.observation_space, observation
-    )
+  def _to_arrays(self, observation):
+    return spaces.to_arrays(self._environment.observation_space, observation)
 
 
 def check(name: str) -> None:
-  """Raises `UnknownEnvironmentError` unless Gymnasium knows `name`.
+  """Raises `UnknownEnvironmentError` unless Gymnasium can make `name`.
 
   Args:
     name: an id such as 'CartPole-v1', or 'package:Id-v0' where importing the
       package registers the id.
   """
-  _spec(name)
+  _find_spec(name)
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
-  """Returns the environment; `name` as for `check`, `seed` a uint32."""
-  spec = _spec(name)
-  return GymnasiumEnvironment(gymnasium.make(spec), seed)
+  """Returns the environment; `name` as for `check`, `seed` a uint32.
+
+  Atari games come with the usual preprocessing: 84x84 grey frames, each the
+  maximum of two, every 4th frame, up to 30 no-ops at the start, and the last 4
+  frames as uint8[84, 84, 4]. A lost life does not end an episode, and rewards
+  are the game's own, so that returns are scores: clipping is the agent's
+  matter, and Acme's DQN, IMPALA and R2D2 have settings for it.
+  """
+  spec = _find_spec(name)
+  kwargs = {'frameskip': 1} if _is_atari(spec) else {}
+  try:
+    environment = gymnasium.make(spec, render_mode=_render_mode(spec), **kwargs)
+  except (ImportError, gymnasium.error.Error) as e:
+    raise UnknownEnvironmentError(f'gym:{name} cannot be made: {e}') from e
+  if _is_atari(spec):
+    environment = _preprocess_atari(environment)
+  return GymnasiumEnvironment(environment, seed)
 
 
-def _spec(name: str) -> gymnasium.envs.registration.EnvSpec:
+def _find_spec(name: str) -> registration.EnvSpec:
   package, _, environment_id = name.rpartition(':')
+  if environment_id.startswith('ALE/'):
+    require(f'gym:{name}', *_EXTRAS['ale_py'])
+    package = 'ale_py'
   try:
     if package:
       importlib.import_module(package)
-    return gymnasium.spec(environment_id)
+    spec = gymnasium.spec(environment_id)
   except (ImportError, gymnasium.error.Error) as e:
     near = nearest(environment_id, gymnasium.registry, 'gym:')
     raise UnknownEnvironmentError(
-      f"'gym:{name}' is not an environment that Gymnasium can make{near} ({e})"
+      f'gym:{name} is not an environment of Gymnasium; nearest: {near} ({e})'
     ) from e
+  for start, needs in _EXTRAS.items():
+    if str(spec.entry_point).startswith(start):
+      require(f'gym:{name}', *needs)
+  return spec
+
+
+def _is_atari(spec: registration.EnvSpec) -> bool:
+  return str(spec.entry_point).startswith('ale_py')
+
+
+def _render_mode(spec: registration.EnvSpec) -> str | None:
+  creator = spec.entry_point
+  if not callable(creator):
+    creator = registration.load_env_creator(creator)
+  modes = getattr(creator, 'metadata', {}).get('render_modes', ())
+  return 'rgb_array' if 'rgb_array' in modes else None
+
+
+def _preprocess_atari(environment: gymnasium.Env) -> gymnasium.Env:
+  environment = gymnasium.wrappers.AtariPreprocessing(environment)
+  environment = gymnasium.wrappers.FrameStackObservation(
+    environment, _STACKED_FRAMES
+  )
+  height_width = environment.observation_space.shape[1:]
+  return gymnasium.wrappers.TransformObservation(
+    environment,
+    # Acme's networks expect the frames where images have their channels.
+    lambda frames: np.ascontiguousarray(np.moveaxis(frames, 0, -1)),
+    gymnasium.spaces.Box(0, 255, (*height_width, _STACKED_FRAMES), np.uint8),
+  )

@@ -39,12 +39,12 @@ def to_spec(space: spaces.Space, name: str):
   return specs.BoundedArray(space.shape, space.dtype, low, high, name)
 
 
-def to_observation(space: spaces.Space, value):
-  """Returns a space's value as the arrays that `to_spec` describes."""
+def to_arrays(space: spaces.Space, value):
+  """Returns a space's value as the nest of arrays that `to_spec` describes."""
   if isinstance(space, spaces.Dict):
-    return {k: to_observation(s, value[k]) for k, s in space.spaces.items()}
+    return {k: to_arrays(s, value[k]) for k, s in space.spaces.items()}
   if isinstance(space, spaces.Tuple):
-    return tuple(map(to_observation, space.spaces, value))
+    return tuple(map(to_arrays, space.spaces, value))
   if isinstance(space, spaces.Discrete):
     # A DiscreteArray counts from 0, a Discrete space from where it likes.
     value = value - space.start
@@ -52,7 +52,7 @@ def to_observation(space: spaces.Space, value):
 
 
 def to_action(space: spaces.Space, action):
-  """Returns arrays as a space's value; the inverse of `to_observation`."""
+  """Returns a nest of arrays as a space's value: the inverse of `to_arrays`."""
   if isinstance(space, spaces.Dict):
     return {k: to_action(s, action[k]) for k, s in space.spaces.items()}
   if isinstance(space, spaces.Tuple):

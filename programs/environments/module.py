@@ -1,0 +1,93 @@
+"""One's own environments, by the function that makes them."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+
+import compat  # noqa: F401
+
+import dm_env
+import gymnasium
+import numpy as np
+import tree
+from acme import wrappers
+
+from programs.environments import gym
+from programs.environments.errors import UnknownEnvironmentError, nearest
+
+
+def check(name: str) -> None:
+  """Raises `UnknownEnvironmentError` unless 'package.module:factory' exists."""
+  _find_factory(name)
+
+
+def make(name: str, seed: int) -> dm_env.Environment:
+  """Returns what the factory makes.
+
+  Args:
+    name: 'package.module:factory'. The factory may be a class; it returns a
+      `dm_env.Environment` or a `gymnasium.Env`.
+    seed: a uint32, given to the factory if it has a parameter called `seed` or
+      a single one without a default.
+
+  Raises:
+    UnknownEnvironmentError: there is no such factory, or it returns something
+      else.
+  """
+  factory = _find_factory(name)
+  required = [
+    p.name
+    for p in inspect.signature(factory).parameters.values()
+    if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+  ]
+  if 'seed' in inspect.signature(factory).parameters:
+    environment = factory(seed=seed)
+  elif len(required) == 1:
+    environment = factory(seed)
+  else:
+    environment = factory()
+  if isinstance(environment, gymnasium.Env):
+    return gym.GymnasiumEnvironment(environment, seed)
+  if not isinstance(environment, dm_env.Environment):
+    raise UnknownEnvironmentError(
+      f'module:{name} returned a {type(environment).__name__}, and must return '
+      'a dm_env.Environment or a gymnasium.Env'
+    )
+  return _RewardAsSpecified(environment)
+
+
+class _RewardAsSpecified(wrappers.EnvironmentWrapper):
+  """Gives rewards the dtype of their spec, so that `reward=1` is a float."""
+
+  def step(self, action) -> dm_env.TimeStep:
+    timestep = super().step(action)
+    if timestep.first():
+      return timestep
+    reward = tree.map_structure(
+      lambda spec, value: np.asarray(value, spec.dtype),
+      self.reward_spec(),
+      timestep.reward,
+    )
+    return timestep._replace(reward=reward)
+
+
+def _find_factory(name: str) -> Callable[..., object]:
+  module_name, _, factory_name = name.partition(':')
+  if not module_name or not factory_name:
+    raise UnknownEnvironmentError(
+      f'module:{name} is incomplete; write module:PACKAGE.MODULE:FACTORY'
+    )
+  try:
+    module = importlib.import_module(module_name)
+  except ImportError as e:
+    raise UnknownEnvironmentError(
+      f'module:{name}: {module_name} cannot be imported ({e})'
+    ) from e
+  factory = getattr(module, factory_name, None)
+  if not callable(factory):
+    functions = [n for n, value in vars(module).items() if callable(value)]
+    raise UnknownEnvironmentError(
+      f'module:{name}: {module_name} has no function {factory_name}; '
+      f'nearest: {nearest(factory_name, functions, f"module:{module_name}:")}'
+    )
+  return factory
