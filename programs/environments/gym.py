@@ -51,6 +51,11 @@ class GymnasiumEnvironment(dm_env.Environment):
     self._action_spec = spaces.to_spec(environment.action_space, 'action')
     environment.action_space.seed(seed)
 
+  @property
+  def unwrapped(self) -> gymnasium.Env:
+    """The environment inside all wrappers, for observers to look at."""
+    return self._environment.unwrapped
+
   def reset(self) -> dm_env.TimeStep:
     observation, _ = self._environment.reset(seed=self._seed)
     self._seed = None
