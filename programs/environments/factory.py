@@ -98,7 +98,7 @@ def _split(name: str):
 
 
 def _can_be_rescaled(action_spec) -> bool:
-  """Whether all of it is continuous, with bounds that are no stand-in for none.
+  """Whether all actions are continuous and have bounds that mean something.
 
   Acme's wrapper would scale integers too, and make NaN of an infinite range.
   """

@@ -113,7 +113,11 @@ def make(name: str, seed: int) -> dm_env.Environment:
   matter, and Acme's DQN, IMPALA and R2D2 have settings for it.
   """
   spec = _find_spec(name)
-  kwargs = {'frameskip': 1} if _is_atari(spec) else {}
+  kwargs = {}
+  if _is_atari(spec):
+    _silence_ale()
+    # The preprocessing skips frames itself.
+    kwargs['frameskip'] = 1
   try:
     environment = gymnasium.make(spec, render_mode=_render_mode(spec), **kwargs)
   except (ImportError, gymnasium.error.Error) as e:
@@ -153,6 +157,12 @@ def _render_mode(spec: registration.EnvSpec) -> str | None:
     creator = registration.load_env_creator(creator)
   modes = getattr(creator, 'metadata', {}).get('render_modes', ())
   return 'rgb_array' if 'rgb_array' in modes else None
+
+
+def _silence_ale() -> None:
+  import ale_py
+
+  ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 
 def _preprocess_atari(environment: gymnasium.Env) -> gymnasium.Env:
