@@ -1,0 +1,38 @@
+# What people and CI type. `make` alone lists it.
+
+SHELL := /bin/bash
+# Passed on by run and test: make run ARGS='--num_actors=4'
+ARGS ?=
+# The extras whose packages requirements.lock holds.
+EXTRAS := envs test
+
+PYTHON := .venv/bin/python
+
+.PHONY: help setup run test lint format lock doctor
+
+help:  ## Lists these commands.
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup:  ## Finds or fetches CPython 3.10 and installs everything into .venv.
+	@bash tools/setup.sh
+
+run: setup  ## Trains an agent. Flags: make run ARGS='--num_actors=4'
+	@$(PYTHON) launch.py $(ARGS)
+
+test: setup  ## Runs the tests. Options: make test ARGS='-k container'
+	@$(PYTHON) -m pytest $(ARGS)
+
+lint: setup  ## Checks style, as CI does.
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+
+format: setup  ## Mends style.
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+lock: setup  ## Renews requirements.lock from setup.cfg.
+	@bash tools/lock.sh $(EXTRAS)
+
+doctor:  ## Checks machine and packages; says what mends each fault.
+	@if [ -x $(PYTHON) ]; then $(PYTHON) -m tools.doctor; \
+	  else python3 -m tools.doctor; fi

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Renews the lock files; the arguments are the extras of setup.cfg to include.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+compile() {
+  .venv/bin/uv pip compile --quiet --upgrade --generate-hashes \
+    --python .venv/bin/python --python-platform x86_64-unknown-linux-gnu \
+    --custom-compile-command 'make lock' "$@"
+}
+
+compile setup.cfg "${@/#/--extra=}" --output-file requirements.lock
+# Apart, since uv must be there before it can install the rest.
+compile - --output-file tools/uv.lock <<<'uv'
