@@ -1,1 +1,1 @@
-"""How one process of the program lives: one file a role, its node and handle."""
+"""How one process of the program lives: a file for each role."""

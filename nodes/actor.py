@@ -1,6 +1,7 @@
 """The actor: acts in an environment and inserts what it sees into replay."""
 
 import compat  # noqa: F401
+
 from acme import core, environment_loop
 from acme.utils import loggers, observers
 
@@ -49,8 +50,8 @@ class ActorLoop(core.Worker):
 class WeightsObserver(observers.EnvLoopObserver):
   """Logs which weights an episode used; ends the loop when none can be had.
 
-  Acme's `VariableClient` fetches in a future whose failure nobody reads, and the
-  actor would go on with stale weights; `check` raises it in the loop instead.
+  Acme's `VariableClient` fetches in a future whose failure nobody reads: the
+  actor would go on with stale weights. `check` raises it in the loop instead.
   """
 
   def __init__(self, variable_source: container.VariableSource):

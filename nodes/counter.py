@@ -6,9 +6,12 @@ import uuid
 from collections.abc import Mapping
 
 import compat  # noqa: F401
+
 import launchpad as lp
 from absl import logging
 from acme.utils import counting
+
+from nodes import checkpoint
 
 Number = int | float
 
@@ -22,17 +25,27 @@ class GlobalCounter:
   sent twice, or again after this process was restarted, counts once.
   """
 
-  def __init__(self, max_actor_steps: int | None = None):
-    """Starts at zero.
+  def __init__(
+    self,
+    max_actor_steps: int | None = None,
+    checkpointer: checkpoint.Checkpointer | None = None,
+  ):
+    """Goes on from the newest checkpoint, or starts at zero.
 
     Args:
       max_actor_steps: environment steps of all actors together after which the
         program is stopped, or None to run until somebody stops it.
+      checkpointer: keeps the counts over a restart.
     """
     self._max_actor_steps = max_actor_steps
+    self._checkpointer = checkpointer
     self._lock = threading.Lock()
     self._reports: dict[str, dict[str, Number]] = {}
+    self._starts: dict[str, int] = {}
     self._reached = threading.Event()
+    state = checkpointer.restore() if checkpointer else None
+    if state is not None:
+      self._reports, self._starts = state['reports'], state['starts']
 
   def report(
     self, source: str, totals: Mapping[str, Number]
@@ -41,6 +54,16 @@ class GlobalCounter:
     with self._lock:
       self._reports[source] = dict(totals)
     return self.get_counts()
+
+  def begin(self, process: str) -> int:
+    """Returns how often `process` has begun before, restarts and resumes alike.
+
+    A process that draws it into its random key repeats no earlier episode.
+    """
+    with self._lock:
+      before = self._starts.get(process, 0)
+      self._starts[process] = before + 1
+    return before
 
   def increment(self, **counts: Number) -> dict[str, Number]:
     """Adds `counts`: the interface of Acme's own `counting.Counter`."""
@@ -64,13 +87,23 @@ class GlobalCounter:
 
   def run(self) -> None:
     """Waits for the limit or a stop; at the limit, stops the program."""
+    self.get_counts()
     while not self._reached.is_set():
       if lp.wait_for_stop(0.1):
         return
+      if self._checkpointer and self._checkpointer.due():
+        self.checkpoint()
     logging.info('Reached %d actor steps.', self._max_actor_steps)
     lp.stop()
     # The counts stay to be read until everyone else has stopped.
     lp.wait_for_stop()
+
+  def checkpoint(self) -> None:
+    """Saves the counts, if they are to be kept."""
+    if self._checkpointer:
+      with self._lock:
+        state = {'reports': self._reports, 'starts': self._starts}
+        self._checkpointer.save(state)
 
 
 class Counter(counting.Counter):

@@ -1,6 +1,7 @@
-"""The evaluator: plays the newest policy without exploring, at a stated pace."""
+"""The evaluator: plays the newest policy without exploring, at a pace."""
 
 import compat  # noqa: F401
+
 import launchpad as lp
 from acme import core, environment_loop
 from acme.utils import loggers

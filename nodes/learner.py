@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import compat  # noqa: F401
+
 from acme import core
 from acme.utils import loggers
 
 import container
+from nodes import checkpoint
 
 
 class LearnerLoop(core.Worker):
@@ -21,27 +23,56 @@ class LearnerLoop(core.Worker):
     learner: core.Learner,
     variable_names: Sequence[str],
     publisher: container.Publisher,
+    checkpointer: checkpoint.Checkpointer | None = None,
   ):
+    """Restores the learner from its newest checkpoint, if there is one.
+
+    Args:
+      learner: steps and tells its variables.
+      variable_names: which of them are published.
+      publisher: takes them to the variable server.
+      checkpointer: keeps the learner's state over a restart.
+
+    Raises:
+      checkpoint.CheckpointMismatchError: the checkpoint is of another agent or
+        network.
+    """
     self._learner = learner
     self._variable_names = tuple(variable_names)
     self._publisher = publisher
+    self._checkpointer = checkpointer
+    state = checkpointer.restore() if checkpointer else None
+    if state is not None:
+      checkpoint.check_same_structure(state, learner.save())
+      learner.restore(state)
 
   def run(self) -> None:
     """Publishes the initial weights, then learns until stopped."""
-    self._publisher.publish(self._named_variables)
+    self.publish()
     while True:
       self.step()
+      if self._checkpointer and self._checkpointer.due():
+        self.checkpoint()
+
+  def checkpoint(self) -> None:
+    """Saves the learner's state, if it is to be kept."""
+    if self._checkpointer:
+      self._checkpointer.save(self._learner.save())
 
   def step(self) -> None:
     """Takes one learner step and offers the weights that it made."""
     self._learner.step()
-    self._publisher.publish(self._named_variables)
+    self.publish()
+
+  def publish(self) -> None:
+    """Offers the learner's weights to the publisher."""
+    self._publisher.publish(
+      lambda: named_variables(self._learner, self._variable_names)
+    )
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
+    """Returns the learner's variables of these names."""
     return self._learner.get_variables(names)
-
-  def _named_variables(self) -> dict[str, Any]:
-    return named_variables(self._learner, self._variable_names)
 
 
 def named_variables(

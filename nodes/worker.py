@@ -1,8 +1,8 @@
 """Runs a role's loop so that a stop always gets through to it.
 
 Every role needs this, so it has a file of its own. A loop that waits inside C++
-(a full replay, a server that is gone) runs no Python signal handler; here
-the loop has a thread of its own, and the node's thread stays free to act on a stop.
+(a full replay, a server that is gone) runs no Python signal handler. Here the
+loop has a thread of its own, and the node's thread stays free to act on a stop.
 """
 
 import ctypes
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import compat  # noqa: F401
+
 import launchpad as lp
 from absl import logging
 from acme import core
@@ -46,7 +47,8 @@ class StoppableWorker(core.Worker):
     self._stop_seconds = stop_seconds
 
   def __dir__(self):
-    return sorted({*dir(self._worker), 'run'})
+    served = (name for name in dir(self._worker) if not name.startswith('_'))
+    return sorted({*super().__dir__(), *served})
 
   def __getattr__(self, name: str) -> Any:
     if name.startswith('_'):

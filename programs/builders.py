@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import compat  # noqa: F401
+
 import jax
 import reverb
 from acme import adders, core, specs

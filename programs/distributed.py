@@ -10,9 +10,9 @@ replay ------ samples -----> learner --- push ---> variable server
 """
 
 import compat  # noqa: F401
+
 import launchpad as lp
 
-from nodes import counter as counter_lib
 from nodes import replay as replay_lib
 from nodes import variable_server as variable_server_lib
 from programs import experiment as experiment_lib
@@ -58,9 +58,7 @@ def make_program(
     )
 
   with program.group('counter'):
-    counter = program.add_node(
-      lp.CourierNode(counter_lib.GlobalCounter, experiment.max_num_actor_steps)
-    )
+    counter = program.add_node(lp.CourierNode(processes.counter, experiment))
 
   with program.group('learner'):
     program.add_node(

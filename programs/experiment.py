@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import compat  # noqa: F401
+
 import dm_env
 import jax
 from acme import core, environment_loop, specs
@@ -14,6 +15,7 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
+from nodes import checkpoint
 from nodes import counter as counter_lib
 from nodes import evaluator as evaluator_lib
 from programs import builders
@@ -103,6 +105,7 @@ class ExperimentConfig:
     environment_spec: None makes an environment to ask it.
     observers: see every step of the actors and of the default evaluator.
     logger_factory: makes each process's logger.
+    checkpointing: where and how often, or None to keep nothing.
     variable_names: what actors ask the learner's `get_variables` for.
   """
 
@@ -117,6 +120,7 @@ class ExperimentConfig:
   environment_spec: specs.EnvironmentSpec | None = None
   observers: Sequence[observers_lib.EnvLoopObserver] = ()
   logger_factory: LoggerFactory = loggers.make_default_logger
+  checkpointing: checkpoint.CheckpointingConfig | None = None
   variable_names: Sequence[str] = ('policy',)
 
   def get_environment_spec(self) -> specs.EnvironmentSpec:
@@ -132,6 +136,12 @@ class ExperimentConfig:
   def get_builder(self) -> builders.Builder:
     """Returns the builder in the one form that the nodes call."""
     return builders.adapt(self.builder)
+
+  def get_checkpointer(self, process: str) -> checkpoint.Checkpointer | None:
+    """Returns the checkpointer of one process, if anything is to be kept."""
+    if self.checkpointing is None:
+      return None
+    return checkpoint.Checkpointer(self.checkpointing, process)
 
   def get_evaluator_factories(self) -> Sequence[EvaluatorFactory]:
     """Returns the given factories, or the default one."""
@@ -200,7 +210,7 @@ def default_evaluator_factory(
   Args:
     environment_factory: makes the evaluator's own environment.
     network_factory: makes the networks from the environment's spec.
-    policy_factory: of either form; called with `evaluation=True` if it takes it.
+    policy_factory: of either form; told of the evaluation if it asks.
     logger_factory: gets one row an episode.
     observers: see every step.
     rest_seconds: between two episodes.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import compat  # noqa: F401
+
 import jax
 import reverb
 from acme import core, environment_loop, specs
@@ -46,6 +47,14 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   return [container.variable_table(variables)]
 
 
+def counter(experiment: ExperimentConfig) -> core.Worker:
+  """The counter: goes on from its checkpoint and stops at the limit."""
+  counts = counter_lib.GlobalCounter(
+    experiment.max_num_actor_steps, experiment.get_checkpointer('counter')
+  )
+  return worker.StoppableWorker(counts, [counts.checkpoint])
+
+
 def learner(
   experiment: ExperimentConfig,
   replay: reverb.Client,
@@ -73,8 +82,11 @@ def learner(
     ),
     experiment.variable_names,
     publisher,
+    experiment.get_checkpointer('learner'),
   )
-  return worker.StoppableWorker(loop, [publisher.close, logger.close])
+  return worker.StoppableWorker(
+    loop, [loop.checkpoint, publisher.close, logger.close]
+  )
 
 
 def actor(
@@ -87,7 +99,10 @@ def actor(
   """An actor: pulls from the variable server, inserts into replay."""
   builder = experiment.get_builder()
   environment_key, actor_key = jax.random.split(
-    seeding.process_key(experiment.seed, 'actor', actor_id)
+    jax.random.fold_in(
+      seeding.process_key(experiment.seed, 'actor', actor_id),
+      counter.begin(f'actor/{actor_id}'),
+    )
   )
   environment = experiment.environment_factory(
     utils.sample_uint32(environment_key)

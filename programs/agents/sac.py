@@ -1,12 +1,13 @@
 """Soft Actor-Critic (Haarnoja et al., 2018, https://arxiv.org/abs/1812.05905).
 
-For continuous actions in [-1, 1]; Acme's builder and networks, and settings that
-solve Pendulum in about 7,000 steps.
+For continuous actions in [-1, 1]: Acme's builder and networks, with settings
+that solve Pendulum in about 7,000 steps.
 """
 
 import dataclasses
 
 import compat  # noqa: F401
+
 import numpy as np
 from acme import specs
 from acme.agents.jax import sac

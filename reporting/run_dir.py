@@ -1,0 +1,78 @@
+"""The run directory: one run's configuration, metrics, checkpoints and figures.
+
+  config.json          the flags of the run
+  metrics/             one CSV a process
+  logs/                what each process printed
+  checkpoints/         what a resume goes on from
+  learning_curve.png   the evaluator's return against actor steps
+"""
+
+import datetime
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+_CONFIG = 'config.json'
+# What a resumed run may change: how long and how it runs, not what it learns.
+_MAY_CHANGE = ('num_actors', 'num_steps', 'checkpoint_every')
+
+
+def default_path(label: str) -> pathlib.Path:
+  """Returns a new folder's path under runs/, named by the time and `label`."""
+  now = datetime.datetime.now().strftime('%Y%m%d-%H%M%S')
+  return pathlib.Path('runs') / f'{now}-{label}'
+
+
+def create(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+  """Makes the directory of a new run and writes its configuration.
+
+  Args:
+    path: of the directory; missing parents are made.
+    config: plain values by flag.
+
+  Raises:
+    ValueError: a run is there already.
+    OSError: the directory cannot be made or written.
+  """
+  if (path / _CONFIG).exists():
+    raise ValueError(
+      f'{path} holds a run already; add --resume to go on with it, or name '
+      'another directory'
+    )
+  path.mkdir(parents=True, exist_ok=True)
+  _write_config(path, config)
+
+
+def resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+  """Checks that a run can go on with `config`, and writes it.
+
+  Raises:
+    ValueError: there is no run, or it was of another kind.
+    OSError: the directory cannot be written.
+  """
+  try:
+    before = json.loads((path / _CONFIG).read_text())
+  except FileNotFoundError:
+    raise ValueError(
+      f'{path} holds no run to resume; leave --resume out to begin one'
+    ) from None
+  for name in sorted({*before, *config} - set(_MAY_CHANGE)):
+    if before.get(name) != config.get(name):
+      raise ValueError(
+        f'the run in {path} has --{name}={before.get(name)}, this one '
+        f'--{name}={config.get(name)}; resume with the former, or take another '
+        '--run_dir'
+      )
+  _write_config(path, config)
+
+
+def _write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+  with tempfile.NamedTemporaryFile(
+    'w', dir=path, prefix='.config-', delete=False
+  ) as f:
+    json.dump(config, f, indent=2)
+    f.write('\n')
+  os.replace(f.name, path / _CONFIG)

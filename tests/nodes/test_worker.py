@@ -1,0 +1,113 @@
+"""A stop gets through to a loop wherever it waits, and loggers are closed."""
+
+import threading
+import time
+
+import pytest
+from launchpad.launch import worker_manager
+
+from nodes import worker
+
+
+class _Manager:
+  """Launchpad's worker manager, as far as a node sees it."""
+
+  def __init__(self):
+    self._stop = threading.Event()
+
+  def stop(self):
+    self._stop.set()
+
+  def wait_for_stop(self, timeout_secs=None):
+    return self._stop.wait(timeout_secs)
+
+
+class _Loop:
+  def __init__(self, run):
+    self.run = run
+
+  def step(self):
+    return 'stepped'
+
+
+@pytest.fixture
+def manager():
+  manager = _Manager()
+  worker_manager._WORKER_MANAGERS.manager = manager
+  yield manager
+  del worker_manager._WORKER_MANAGERS.manager
+
+
+def test_a_loop_that_ends_is_closed_after(manager):
+  happened = []
+  worker.StoppableWorker(
+    _Loop(lambda: happened.append('run')), [lambda: happened.append('closed')]
+  ).run()
+  assert happened == ['run', 'closed']
+
+
+def test_a_failure_reaches_the_node_after_closing(manager):
+  closed = []
+
+  def fail():
+    raise RuntimeError('no such joint')
+
+  with pytest.raises(RuntimeError, match='no such joint'):
+    worker.StoppableWorker(_Loop(fail), [lambda: closed.append(1)]).run()
+  assert closed == [1]
+
+
+def test_one_failed_close_does_not_keep_the_next_from_it(manager):
+  closed = []
+
+  def fail():
+    raise OSError('disk full')
+
+  stoppable = worker.StoppableWorker(
+    _Loop(lambda: None), [fail, lambda: closed.append(1)]
+  )
+  with pytest.raises(OSError, match='disk full'):
+    stoppable.run()
+  assert closed == [1]
+
+
+def test_a_stop_interrupts_a_python_loop(manager):
+  cleaned = []
+
+  def forever():
+    try:
+      while True:
+        time.sleep(0.01)
+    finally:
+      cleaned.append(1)
+
+  threading.Timer(0.1, manager.stop).start()
+  worker.StoppableWorker(_Loop(forever)).run()
+  assert cleaned == [1]
+
+
+def test_a_stop_leaves_a_loop_that_waits_outside_python(manager):
+  closed = []
+  released = threading.Lock()
+  released.acquire()
+  manager.stop()
+  worker.StoppableWorker(
+    _Loop(released.acquire), [lambda: closed.append(1)], stop_seconds=0.5
+  ).run()
+  assert closed == [1]
+  released.release()
+
+
+def test_the_loop_sees_the_nodes_worker_manager(manager):
+  seen = []
+  loop = _Loop(lambda: seen.append(worker_manager.get_worker_manager()))
+  worker.StoppableWorker(loop).run()
+  assert seen == [manager]
+
+
+def test_the_workers_methods_are_served(manager):
+  stoppable = worker.StoppableWorker(_Loop(lambda: None))
+  assert stoppable.step() == 'stepped'
+  assert {'run', 'step'} <= set(dir(stoppable))
+  for name in dir(stoppable):
+    getattr(stoppable, name)

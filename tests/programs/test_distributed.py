@@ -1,0 +1,102 @@
+"""The whole graph in one process, loops disabled, stepped by its handles."""
+
+import dataclasses
+
+import launchpad as lp
+import numpy as np
+import pytest
+from acme import specs
+from acme.utils import loggers
+
+from programs import distributed, environments, experiment
+from programs.agents import sac
+
+
+@pytest.fixture(scope='module')
+def config():
+  environment_factory = environments.make_environment_factory('gym:Pendulum-v1')
+  spec = specs.make_environment_spec(environment_factory(0))
+  parts = sac.make_agent(
+    spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=10)
+  )
+  return experiment.ExperimentConfig(
+    builder=parts.builder,
+    network_factory=parts.network_factory,
+    environment_factory=environment_factory,
+    max_num_actor_steps=1000,
+    policy_factory=parts.policy_factory,
+    eval_policy_factory=parts.eval_policy_factory,
+    environment_spec=spec,
+    logger_factory=lambda *args, **kwargs: loggers.NoOpLogger(),
+    variable_names=parts.variable_names,
+  )
+
+
+@pytest.fixture(scope='module')
+def program(config):
+  program = distributed.make_program(config, num_actors=2)
+  for label in ('learner', 'actor', 'evaluator', 'counter'):
+    for node in program.groups[label]:
+      node.disable_run()
+  manager = lp.launch(program, launch_type='test_mt', serialize_py_nodes=True)
+  yield program
+  manager.cleanup_after_test(None)
+
+
+def _client(program, label, index=0):
+  return program.groups[label][index].create_handle().dereference()
+
+
+def test_the_graph_has_every_role(program):
+  assert {label: len(nodes) for label, nodes in program.groups.items()} == {
+    'replay': 1,
+    'variable_server': 1,
+    'counter': 1,
+    'learner': 1,
+    'actor': 2,
+    'evaluator': 1,
+  }
+
+
+def test_weights_go_from_learner_to_actor_and_evaluator(program):
+  learner = _client(program, 'learner')
+  actors = [_client(program, 'actor', i) for i in range(2)]
+  evaluator = _client(program, 'evaluator')
+  variables = _client(program, 'variable_server')
+
+  learner.publish()
+  first = actors[0].run_episode()
+  assert first['actor_steps'] == 200
+  assert first['weights/version'] == 1
+  actors[1].run_episode()
+  assert (
+    _client(program, 'replay').server_info()['priority_table'].current_size
+    > 100
+  )
+
+  learner.step()
+  assert variables.version() == 2
+  (policy,) = learner.get_variables(['policy'])
+  pulled = variables.pull()['policy']
+  for module, weights in policy.items():
+    for name, value in weights.items():
+      np.testing.assert_array_equal(value, pulled[module][name])
+
+  result = evaluator.run_episode()
+  assert result['weights/version'] == 2
+  counts = _client(program, 'counter').get_counts()
+  assert counts['actor_steps'] == 400
+  assert counts['evaluator_episodes'] == 1
+  assert counts['learner_steps'] == 1
+
+
+def test_no_actor_is_refused(config):
+  with pytest.raises(ValueError, match='num_actors'):
+    distributed.make_program(config, num_actors=0)
+
+
+def test_an_experiment_without_evaluators_has_no_such_group(config):
+  program = distributed.make_program(
+    dataclasses.replace(config, evaluator_factories=()), num_actors=1
+  )
+  assert 'evaluator' not in program.groups
