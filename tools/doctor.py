@@ -1,0 +1,169 @@
+"""Says what is wrong with this machine or its packages, and what mends it.
+
+Standard library only: it must run where nothing is installed.
+"""
+
+import ast
+import configparser
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# Where a distribution's module is not called as it is, dashes aside.
+_MODULES = {
+  'dm-acme': 'acme',
+  'dm-haiku': 'haiku',
+  'dm-launchpad': 'launchpad',
+  'dm-reverb': 'reverb',
+  'dm-sonnet': 'sonnet',
+  'protobuf': 'google.protobuf',
+  'tensorflow-cpu': 'tensorflow',
+  # The part that Acme uses; the whole asks for a newer TensorFlow.
+  'tensorflow-probability': 'tensorflow_probability.substrates.jax',
+}
+_RENEW = 'rm -rf .venv && make setup'
+_IMPORT_SECONDS = 300
+# Reports after each module, so that a crash tells which one it was in. `compat`
+# is what lets Acme be imported.
+_IMPORTER = """
+import importlib, sys
+for name in ['compat', *sys.argv[1:]]:
+  try:
+    importlib.import_module(name)
+    error = ''
+  except BaseException as e:
+    error = f'{type(e).__name__}: {e}'
+  print(repr((name, error)), flush=True)
+"""
+
+
+def main():
+  """Prints the findings; returns the exit code, 1 if anything is wrong."""
+  remedies = []
+  for name, found, remedy in _findings():
+    print(f'{"WRONG" if remedy else "ok":<7}{name:<24}{found}', flush=True)
+    if remedy and remedy not in remedies:
+      remedies.append(remedy)
+  print('\nTo mend it:' if remedies else '\nNothing is wrong.')
+  for remedy in remedies:
+    print(f'  {remedy}')
+  return 1 if remedies else 0
+
+
+def _findings():
+  """Yields what was looked at, what was found, and the remedy or None."""
+  yield from (_python(), _platform(), _shared_memory(), _disk(), _proxy())
+  if _is_python_3_10():
+    yield from _packages()
+
+
+def _is_python_3_10():
+  return sys.version_info[:2] == (3, 10)
+
+
+def _python():
+  found = f'{platform.python_version()} in {sys.prefix}'
+  return 'Python', found, not _is_python_3_10() and 'make setup'
+
+
+def _platform():
+  found = f'{platform.system()} {platform.machine()}, {os.cpu_count()} cores'
+  fits = (platform.system(), platform.machine()) == ('Linux', 'x86_64')
+  return 'platform', found, not fits and 'use a machine with Linux on x86-64'
+
+
+def _shared_memory():
+  # Weights fall back to Reverb where it is small, so only its lack is an error.
+  if not os.path.isdir('/dev/shm'):
+    return '/dev/shm', 'missing', 'mount -t tmpfs tmpfs /dev/shm'
+  usage = shutil.disk_usage('/dev/shm')
+  return '/dev/shm', f'{_size(usage.free)} of {_size(usage.total)} free', None
+
+
+def _disk():
+  free = shutil.disk_usage(_ROOT).free
+  remedy = free < 1e9 and f'free at least 1 GB of the disk that holds {_ROOT}'
+  return 'disk', f'{_size(free)} free', remedy
+
+
+def _proxy():
+  # gRPC sends even a loopback connection through the proxy, and hangs.
+  proxies = [n for n in ('http_proxy', 'https_proxy') if os.environ.get(n)]
+  exempt = os.environ.get('no_proxy', '').split(',')
+  if proxies and not {'localhost', '127.0.0.1'} <= set(exempt):
+    remedy = 'export no_proxy="localhost,127.0.0.1,$no_proxy"'
+    return 'proxy', f'{proxies[0]} catches loopback too', remedy
+  return 'proxy', 'none for loopback', None
+
+
+def _packages():
+  # Not known to every Python that runs the rest.
+  from importlib import metadata
+
+  pins = read_pins()
+  modules = {p: _MODULES.get(p, p.replace('-', '_')) for p in pins}
+  errors = try_imports(modules.values())
+  rows = []
+  for package, pin in pins.items():
+    error = errors[modules[package]] or errors['compat']
+    try:
+      version = metadata.version(package)
+    except metadata.PackageNotFoundError:
+      rows.append((package, f'missing, needs {pin}', _RENEW))
+      continue
+    if version != pin:
+      rows.append((package, f'{version}, needs {pin}', _RENEW))
+    elif error:
+      rows.append((package, f'{version}, not importable: {error}', _RENEW))
+    else:
+      rows.append((package, f'{version}, imports', None))
+  return rows
+
+
+def read_pins():
+  """Returns the exact versions that setup.cfg asks for, by package."""
+  config = configparser.ConfigParser()
+  config.read(os.path.join(_ROOT, 'setup.cfg'))
+  requirements = config['options']['install_requires'].split()
+  return dict(requirement.split('==') for requirement in requirements)
+
+
+def try_imports(modules):
+  """Imports modules after `compat`, in a process of their own.
+
+  Returns:
+    What went wrong, by module, `compat` included; empty where nothing did. If
+    the process dies, the module that it died in and all after it say so.
+  """
+  modules = list(modules)
+  try:
+    process = subprocess.run(
+      [sys.executable, '-c', _IMPORTER, *modules],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      timeout=_IMPORT_SECONDS,
+      text=True,
+    )
+    output, end = process.stdout, f'importing ended with {process.returncode}'
+  except subprocess.TimeoutExpired as e:
+    output = (e.stdout or b'').decode()
+    end = f'importing took more than {_IMPORT_SECONDS} s'
+  errors = dict.fromkeys(['compat', *modules], end)
+  for line in output.splitlines():
+    if line.startswith('('):
+      module, error = ast.literal_eval(line)
+      errors[module] = ' '.join(error.split())
+  return errors
+
+
+def _size(num_bytes):
+  return f'{num_bytes / 1e9:.1f} GB'
+
+
+if __name__ == '__main__':
+  sys.exit(main())
