@@ -1,0 +1,103 @@
+"""The learning curve: the evaluators' return against actor steps."""
+
+import pathlib
+
+import numpy as np
+
+from reporting import metrics, names
+
+_WINDOW = 5
+_INK = '#33415c'
+_FAINT = '#9aa5b8'
+_LINE = '#0b6e99'
+
+
+def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
+  """Draws `learning_curve.png` into a run directory.
+
+  A run without evaluations gets a figure that says so.
+
+  Args:
+    run_dir: of the run, whose evaluators' CSV files are read.
+
+  Returns:
+    The path of the figure.
+
+  Raises:
+    OSError: the figure cannot be written.
+  """
+  # Here, since they are slow to import and only a run's end needs them. Not
+  # pyplot, whose backend may belong to a notebook.
+  from matplotlib import figure
+  from matplotlib.backends import backend_agg
+
+  steps, returns = evaluations(run_dir)
+  canvas = backend_agg.FigureCanvasAgg(
+    figure.Figure(figsize=(8, 4.5), layout='constrained')
+  )
+  axes = canvas.figure.add_subplot()
+  _style(axes)
+  if len(steps):
+    _draw(axes, steps, returns)
+  else:
+    axes.set_xticks([])
+    axes.set_yticks([])
+    text = 'No evaluation was finished.'
+    axes.text(0.5, 0.5, text, ha='center', color=_INK)
+  path = pathlib.Path(run_dir) / 'learning_curve.png'
+  canvas.figure.savefig(path, dpi=150)
+  return path
+
+
+def evaluations(
+  run_dir: str | pathlib.Path,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns actor steps and returns, float64[n] each, in order of steps.
+
+  Args:
+    run_dir: of the run, whose evaluators' CSV files are read.
+  """
+  points = [
+    (row[names.ACTOR_STEPS], row[names.EVALUATION_RETURN])
+    for rows in metrics.read(run_dir, 'evaluator')
+    for row in rows
+    if {names.ACTOR_STEPS, names.EVALUATION_RETURN} <= row.keys()
+  ]
+  points.sort(key=lambda point: point[0])
+  steps, returns = np.asarray(points, np.float64).reshape(-1, 2).T
+  return steps, returns
+
+
+def running_mean(values: np.ndarray, window: int) -> np.ndarray:
+  """Returns the means of the last `window` values, or of fewer at the start.
+
+  Args:
+    values: float64[n].
+    window: at least 1.
+  """
+  ends = range(1, len(values) + 1)
+  return np.array([values[max(end - window, 0) : end].mean() for end in ends])
+
+
+def _style(axes) -> None:
+  axes.set_xlabel('actor steps', color=_INK)
+  axes.set_ylabel('return of an evaluation episode', color=_INK)
+  axes.xaxis.set_major_formatter('{x:,.0f}')
+  axes.yaxis.set_major_formatter('{x:,.6g}')
+  axes.grid(color=_FAINT, alpha=0.25, linewidth=0.8)
+  axes.set_axisbelow(True)
+  axes.tick_params(colors=_INK, length=0)
+  axes.spines[:].set_visible(False)
+
+
+def _draw(axes, steps: np.ndarray, returns: np.ndarray) -> None:
+  axes.plot(steps, returns, 'o', ms=4, mew=0, color=_FAINT, label='episode')
+  axes.plot(
+    steps,
+    running_mean(returns, _WINDOW),
+    color=_LINE,
+    linewidth=2,
+    label=f'mean of the last {_WINDOW}',
+  )
+  axes.set_xlim(left=0)
+  axes.legend(frameon=False, labelcolor=_INK, loc='lower right')

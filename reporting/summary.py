@@ -1,0 +1,87 @@
+"""What a run came to, in a few lines."""
+
+import itertools
+import pathlib
+
+import numpy as np
+
+from reporting import curve, metrics, names
+
+_FINAL_EPISODES = 5
+
+
+def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
+  """Returns the summary of a run, a line for each thing that is known.
+
+  Args:
+    run_dir: of the run, whose CSV files are read; what they lack is left out.
+    wall_time: of the run, in seconds. Rates are those of its last `wall_time`
+      seconds, so that a run resumed after a rest is not made to look slow.
+  """
+  actors = _by_time(metrics.read(run_dir, 'actor'))
+  learner = _by_time(metrics.read(run_dir, 'learner'))
+  lines = {
+    'wall time': f'{wall_time:,.1f} s',
+    'actor steps': _steps(actors, names.ACTOR_STEPS, wall_time),
+    'learner steps': _steps(learner, names.LEARNER_STEPS, wall_time),
+    'evaluation': _evaluation(run_dir),
+    'weights': _weights(actors, learner),
+  }
+  return '\n'.join(f'{k:<15}{v}' for k, v in lines.items() if v)
+
+
+def final_return(run_dir: str | pathlib.Path) -> float:
+  """Returns the mean return of the last 5 evaluations; NaN without any."""
+  _, returns = curve.evaluations(run_dir)
+  return float(returns[-_FINAL_EPISODES:].mean()) if len(returns) else np.nan
+
+
+def _by_time(files: list[list[metrics.Row]]) -> list[metrics.Row]:
+  rows = itertools.chain.from_iterable(files)
+  return sorted(rows, key=lambda row: row.get(names.TIME, 0.0))
+
+
+def _steps(rows: list[metrics.Row], name: str, wall_time: float) -> str:
+  counts = metrics.column(rows, name)
+  if not counts:
+    return ''
+  text = f'{max(counts):,.0f}'
+  rate = _rate(rows, name, wall_time)
+  return text if rate is None else f'{text}  ({rate:,.1f} a second)'
+
+
+def _rate(rows: list[metrics.Row], name: str, wall_time: float) -> float | None:
+  points = [
+    (row[names.TIME], row[name])
+    for row in rows
+    if {names.TIME, name} <= set(row)
+  ]
+  began = points[-1][0] - wall_time if points else 0.0
+  points = [point for point in points if point[0] >= began]
+  if len(points) < 2 or points[-1][0] == points[0][0]:
+    return None
+  counts = [count for _, count in points]
+  return (max(counts) - min(counts)) / (points[-1][0] - points[0][0])
+
+
+def _evaluation(run_dir: str | pathlib.Path) -> str:
+  _, returns = curve.evaluations(run_dir)
+  if not len(returns):
+    return 'none was finished'
+  count = min(_FINAL_EPISODES, len(returns))
+  return (
+    f'return {returns[0]:,.1f} at first, {final_return(run_dir):,.1f} at the '
+    f'end  (mean of the last {count} of {len(returns)})'
+  )
+
+
+def _weights(actors: list[metrics.Row], learner: list[metrics.Row]) -> str:
+  parts = []
+  if pushes := metrics.column(learner, names.WEIGHTS_PUSHES):
+    parts.append(f'{pushes[-1]:,.0f} pushes')
+  if lags := metrics.column(actors, names.WEIGHTS_LAG):
+    parts.append(
+      f"actors' lag {np.mean(lags):,.1f} versions in the mean, "
+      f'{max(lags):,.0f} at most'
+    )
+  return ', '.join(parts)
