@@ -26,16 +26,13 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
   Raises:
     OSError: the figure cannot be written.
   """
-  # Here, since they are slow to import and only a run's end needs them. Not
-  # pyplot, whose backend may belong to a notebook.
+  # Here, since it is slow to import and only a run's end needs it. Not pyplot,
+  # whose backend may belong to a notebook.
   from matplotlib import figure
-  from matplotlib.backends import backend_agg
 
   steps, returns = evaluations(run_dir)
-  canvas = backend_agg.FigureCanvasAgg(
-    figure.Figure(figsize=(8, 4.5), layout='constrained')
-  )
-  axes = canvas.figure.add_subplot()
+  drawing = figure.Figure(figsize=(8, 4.5), layout='constrained')
+  axes = drawing.add_subplot()
   _style(axes)
   if len(steps):
     _draw(axes, steps, returns)
@@ -45,7 +42,7 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
     text = 'No evaluation was finished.'
     axes.text(0.5, 0.5, text, ha='center', color=_INK)
   path = pathlib.Path(run_dir) / 'learning_curve.png'
-  canvas.figure.savefig(path, dpi=150)
+  drawing.savefig(path, dpi=150)
   return path
 
 
