@@ -105,23 +105,22 @@ def _packages():
   from importlib import metadata
 
   pins = read_pins()
-  modules = {p: _MODULES.get(p, p.replace('-', '_')) for p in pins}
-  errors = try_imports(modules.values())
-  rows = []
-  for package, pin in pins.items():
-    error = errors[modules[package]] or errors['compat']
+  versions = {}
+  for package in pins:
     try:
-      version = metadata.version(package)
+      versions[package] = metadata.version(package)
     except metadata.PackageNotFoundError:
-      rows.append((package, f'missing, needs {pin}', _RENEW))
-      continue
-    if version != pin:
-      rows.append((package, f'{version}, needs {pin}', _RENEW))
+      yield package, f'missing, needs {pins[package]}', _RENEW
+  modules = {p: _MODULES.get(p, p.replace('-', '_')) for p in versions}
+  errors = try_imports(modules.values()) if modules else {}
+  for package, version in versions.items():
+    error = errors['compat'] or errors[modules[package]]
+    if version != pins[package]:
+      yield package, f'{version}, needs {pins[package]}', _RENEW
     elif error:
-      rows.append((package, f'{version}, not importable: {error}', _RENEW))
+      yield package, f'{version}, not importable: {error}', _RENEW
     else:
-      rows.append((package, f'{version}, imports', None))
-  return rows
+      yield package, f'{version}, imports', None
 
 
 def read_pins():
