@@ -1,0 +1,80 @@
+"""A task's environment variables, in a process that has imported already.
+
+After a fork some variables come too late, since a library read them when it
+was imported. What holds then:
+
+- `CUDA_VISIBLE_DEVICES`, `XLA_FLAGS`, `NPROC`, `TF_NUM_INTRAOP_THREADS`,
+  `TF_NUM_INTEROP_THREADS`: read when a backend comes up, which no forked task
+  has behind it.
+- `JAX_PLATFORMS` and all else that JAX reads at import: set in `jax.config`.
+- `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: set in each loaded OpenBLAS.
+
+`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like do not hold: use
+`start='spawn'`, or set them for the launcher.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping
+
+# The parent of all forks imports with one thread in each of these, because a
+# process with threads must not fork. A task gets its own number back.
+THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
+
+_OPENBLAS_SETTERS = (
+  'openblas_set_num_threads',
+  'openblas_set_num_threads64_',
+  'scipy_openblas_set_num_threads64_',
+)
+
+
+def apply(env: Mapping[str, str]) -> None:
+  """Sets the variables, in the libraries that are loaded already too.
+
+  Args:
+    env: names and values.
+
+  Raises:
+    ValueError: JAX does not take one of the values.
+  """
+  os.environ.update(env)
+  _update_jax(env)
+  threads = next((env[k] for k in THREAD_COUNTS if k in env), None)
+  if threads is not None:
+    _set_openblas_threads(int(threads))
+
+
+def _update_jax(env: Mapping[str, str]) -> None:
+  jax = sys.modules.get('jax')
+  if jax is None:
+    return
+  for name, text in env.items():
+    option = name.lower()
+    if option not in jax.config.values:
+      continue
+    try:
+      jax.config.update(option, _parse(text, jax.config.values[option]))
+    except Exception as e:
+      raise ValueError(f'JAX does not take {name}={text!r}: {e}') from e
+
+
+def _parse(text: str, current: object) -> object:
+  """Reads a value as being of the type of the current one."""
+  if isinstance(current, bool):
+    return text.lower() in ('1', 'true', 't', 'yes', 'y', 'on')
+  if isinstance(current, int):
+    return int(text)
+  return text
+
+
+def _set_openblas_threads(number: int) -> None:
+  with open('/proc/self/maps') as f:
+    paths = {line.split(maxsplit=5)[-1].strip() for line in f}
+  for path in paths:
+    if 'openblas' not in os.path.basename(path):
+      continue
+    library = ctypes.CDLL(path)
+    for name in _OPENBLAS_SETTERS:
+      if hasattr(library, name):
+        getattr(library, name)(number)

@@ -1,0 +1,88 @@
+"""How tasks of one machine reach each other, and their launcher."""
+
+import errno
+import os
+import socket
+
+import launchpad as lp
+
+
+class FixedAddress(lp.AbstractAddressBuilder):
+  """An address known before launch."""
+
+  def __init__(self, address: str):
+    self._address = address
+
+  def build(self) -> str:
+    return self._address
+
+
+class ReservedPorts:
+  """Ports of the loopback interface, kept for one run.
+
+  Each is held by a socket which is bound but never listens. The kernel then
+  gives it to nobody else while its server restarts, and programs that run
+  beside this one get other ports; yet the server itself, which like gRPC's sets
+  SO_REUSEPORT (or like Python's SO_REUSEADDR), can bind it.
+  """
+
+  def __init__(self):
+    self._sockets = []
+
+  def reserve(self) -> FixedAddress:
+    """Takes one more port and returns its address, `127.0.0.1:port`."""
+    holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    holder.bind(('127.0.0.1', 0))
+    self._sockets.append(holder)
+    return FixedAddress(f'127.0.0.1:{holder.getsockname()[1]}')
+
+  def close(self) -> None:
+    for holder in self._sockets:
+      holder.close()
+    self._sockets.clear()
+
+
+class FifoStopper:
+  """What `lp.stop()` calls: asks the launcher of this very run to stop it.
+
+  A named pipe in the run's private directory, and not the launcher's pid as
+  Launchpad has it: a pid may by then belong to a stranger.
+  """
+
+  def __init__(self, path: str):
+    self._path = path
+
+  def __call__(self, mark_as_completed: bool = False) -> None:
+    del mark_as_completed  # Launchpad's signature; it ignores it locally too.
+    try:
+      pipe = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as e:
+      if e.errno in (errno.ENXIO, errno.ENOENT):
+        return  # The launcher is gone, and with it the program.
+      raise
+    try:
+      os.write(pipe, b's')
+    finally:
+      os.close(pipe)
+
+
+class StopListener:
+  """The launcher's end of `FifoStopper`."""
+
+  def __init__(self, path: str):
+    os.mkfifo(path, 0o600)
+    # Open for writing too, so that it never reads as closed.
+    self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    self.stopper = FifoStopper(path)
+
+  def fileno(self) -> int:
+    return self._pipe
+
+  def clear(self) -> None:
+    """Forgets the requests that came so far."""
+    os.read(self._pipe, 4096)
+
+  def close(self) -> None:
+    os.close(self._pipe)

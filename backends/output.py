@@ -1,0 +1,178 @@
+"""From the pipes of tasks to lines on a terminal and in files."""
+
+import collections
+import contextlib
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO
+
+# Called with a task's label, its index, and a line without its end.
+OnLine = Callable[[str, int, str], None]
+
+_MAX_LINE_BYTES = 1 << 16
+_TAIL_LINES = 25
+_COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
+
+
+class LineReader:
+  """Whole lines out of a pipe that must not be waited on."""
+
+  def __init__(self, descriptor: int):
+    os.set_blocking(descriptor, False)
+    self._descriptor = descriptor
+    self._rest = b''
+    self.closed = False
+
+  def fileno(self) -> int:
+    return self._descriptor
+
+  def read(self) -> list[str]:
+    """Returns what lines there are now, and at the pipe's end its rest too."""
+    chunks = [self._rest]
+    size = len(self._rest)
+    while size < _MAX_LINE_BYTES:
+      try:
+        chunk = os.read(self._descriptor, _MAX_LINE_BYTES)
+      except BlockingIOError:
+        break
+      if not chunk:
+        self.closed = True
+        break
+      chunks.append(chunk)
+      size += len(chunk)
+    *lines, self._rest = b''.join(chunks).split(b'\n')
+    if self._rest and (self.closed or len(self._rest) >= _MAX_LINE_BYTES):
+      lines.append(self._rest)
+      self._rest = b''
+    return [line.decode(errors='replace').rstrip('\r') for line in lines]
+
+  def close(self) -> list[str]:
+    """Closes the pipe and returns the lines left in it, the last one whole."""
+    lines = self.read()
+    if self._rest:
+      lines.append(self._rest.decode(errors='replace'))
+    os.close(self._descriptor)
+    self.closed = True
+    return lines
+
+
+class Printer:
+  """Prints lines, each behind the name of its task."""
+
+  def __init__(self, stream: IO[str] | None = None):
+    """Prints to `stream`, by default what is standard output at the time."""
+    self._stream = stream
+    self._colours = {}
+
+  def __call__(self, label: str, index: int, text: str) -> None:
+    stream = self._stream or sys.stdout
+    prefix = f'[{label}/{index}] '
+    text = text.removeprefix(prefix)
+    if stream.isatty():
+      next_colour = _COLOURS[len(self._colours) % len(_COLOURS)]
+      colour = self._colours.setdefault(label, next_colour)
+      prefix = f'\033[{colour}m{prefix}\033[0m'
+    stream.write(f'{prefix}{text}\n')
+    stream.flush()
+
+
+class TaskLog:
+  """Where the lines of one task go.
+
+  Attributes:
+    tail: its last lines, for the report of a crash.
+  """
+
+  def __init__(
+    self, label: str, index: int, sink: 'Sink', file: IO[str] | None
+  ):
+    self._label = label
+    self._index = index
+    self._sink = sink
+    self._file = file
+    self.tail = collections.deque(maxlen=_TAIL_LINES)
+
+  def write(self, lines: list[str]) -> None:
+    for line in lines:
+      self.tail.append(line)
+      if self._file:
+        self._file.write(line + '\n')
+      self._sink.put(self._label, self._index, line)
+
+
+class Logs:
+  """The logs of all tasks of a run."""
+
+  def __init__(self, directory: str | None, sink: 'Sink'):
+    """Makes the folder if there is none; without one there are no files."""
+    self._directory = directory
+    self._sink = sink
+    self._files = contextlib.ExitStack()
+    if directory is not None:
+      os.makedirs(directory, exist_ok=True)
+
+  def open(self, label: str, index: int, stem: str) -> TaskLog:
+    """Returns the log of a task, which goes on in the file `<stem>.log`."""
+    file = None
+    if self._directory is not None:
+      path = os.path.join(self._directory, f'{stem}.log')
+      file = self._files.enter_context(open(path, 'a', buffering=1))
+    return TaskLog(label, index, self._sink, file)
+
+  def close(self) -> None:
+    self._files.close()
+
+
+class Sink:
+  """Calls `on_line` in a thread of its own.
+
+  A terminal that is stopped, or a slow callback, then holds up neither the
+  tasks nor their supervision. What does not fit the queue is counted, and the
+  count printed; the tasks' files have every line.
+  """
+
+  def __init__(self, on_line: OnLine, on_error: Callable[[], None]):
+    """Starts the thread.
+
+    Args:
+      on_line: takes the lines.
+      on_error: called once, from the thread, when `on_line` raises; `error`
+        then holds what it raised.
+    """
+    self._on_line = on_line
+    self._on_error = on_error
+    self._queue = queue.Queue(maxsize=10_000)
+    self._dropped = 0
+    self.error: Exception | None = None
+    self._thread = threading.Thread(target=self._run, name='lines', daemon=True)
+    self._thread.start()
+
+  def put(self, label: str, index: int, text: str) -> None:
+    try:
+      if self._dropped:
+        note = f'({self._dropped} lines not shown: the terminal is too slow)'
+        self._queue.put_nowait((label, index, note))
+        self._dropped = 0
+      self._queue.put_nowait((label, index, text))
+    except queue.Full:
+      self._dropped += 1
+
+  def close(self, timeout: float) -> None:
+    """Waits for the lines put so far to be taken, at most `timeout` seconds."""
+    try:
+      self._queue.put(None, timeout=timeout)
+    except queue.Full:
+      return
+    self._thread.join(timeout)
+
+  def _run(self) -> None:
+    while (item := self._queue.get()) is not None:
+      if self.error is None:
+        try:
+          self._on_line(*item)
+        except Exception as e:
+          self.error = e
+          self._on_error()

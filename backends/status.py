@@ -1,0 +1,69 @@
+"""The state of a run in a file, for other processes to read."""
+
+import json
+import os
+import time
+from typing import Any
+
+_FILE = 'status.json'
+
+
+def write(directory: str, state: dict[str, Any]) -> None:
+  """Replaces the file at once: no reader ever sees half of it.
+
+  Args:
+    directory: the run's log folder.
+    state: `launcher`, a dict, and `tasks`, a list of dicts with `label`,
+      `index`, `pid`, `state`, `started`, `restarts` and `exit_code`.
+  """
+  path = os.path.join(directory, _FILE)
+  with open(path + '.new', 'w') as f:
+    json.dump({**state, 'written': time.time()}, f, indent=1)
+  os.replace(path + '.new', path)
+
+
+def read(directory: str) -> dict[str, Any]:
+  """Returns what `write` wrote last, and for how long each task runs.
+
+  Args:
+    directory: the run's log folder.
+
+  Returns:
+    The state. Each task also has `uptime`, in seconds, None unless it runs;
+    `launcher` also has `alive`, whether its process is there.
+
+  Raises:
+    FileNotFoundError: no run has written its state there.
+  """
+  path = os.path.join(directory, _FILE)
+  try:
+    with open(path) as f:
+      state = json.load(f)
+  except FileNotFoundError:
+    raise FileNotFoundError(
+      f'{path} is not there: no run has kept its logs in {directory}.'
+    ) from None
+  alive = _alive(state['launcher'])
+  state['launcher']['alive'] = alive
+  for task in state['tasks']:
+    runs = alive and task['state'] in ('running', 'stopping')
+    task['uptime'] = time.time() - task['started'] if runs else None
+  return state
+
+
+def process_start(pid: int) -> str | None:
+  """When a process began, in the kernel's ticks; None if there is none.
+
+  With the pid it names a process for good: pids are used again.
+  """
+  try:
+    with open(f'/proc/{pid}/stat') as f:
+      return f.read().rpartition(')')[2].split()[19]
+  except OSError:
+    return None
+
+
+def _alive(launcher: dict[str, Any]) -> bool:
+  if launcher['state'] == 'ended':
+    return False
+  return process_start(launcher['pid']) == launcher['process_start']

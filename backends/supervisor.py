@@ -1,0 +1,312 @@
+"""Watches over the tasks of one run: starts, restarts, stops and reports."""
+
+import dataclasses
+import functools
+import os
+import selectors
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from backends import config as config_lib
+from backends import output, status, wire, zygote_client
+from backends.tasks import Task
+
+_TICK_SECS = 0.1
+_READY_SECS = 300.0
+_STATUS_SECS = 1.0
+_CAUSE_LINES = 25
+
+_ALIVE = ('starting', 'running', 'stopping')
+
+
+@dataclasses.dataclass
+class TaskRun:
+  """One task and the process that it has now.
+
+  Attributes:
+    task: the task.
+    order: what its process is told.
+    log: where its lines go.
+    budget: the restarts left.
+    state: `waiting` for its first start, `starting`, `running`, `backoff`
+      before a restart, `stopping`; then for good `finished`, `failed`,
+      `stopped` or `killed`.
+    pid: of the process it has, or had last.
+    started: when that started, in seconds since the epoch.
+    restarts: how often it was started again.
+    restart_at: when it will be, by the monotonic clock.
+    exit_code: of its last process that ended.
+  """
+
+  task: Task
+  order: wire.Order
+  log: output.TaskLog
+  budget: config_lib.RestartBudget
+  state: str = 'waiting'
+  pid: int | None = None
+  started: float | None = None
+  restarts: int = 0
+  restart_at: float = 0.0
+  exit_code: int | None = None
+
+  @property
+  def over(self) -> bool:
+    return self.state in ('finished', 'failed', 'stopped', 'killed')
+
+  def describe(self) -> dict[str, Any]:
+    return {
+      'label': self.task.label,
+      'index': self.task.index,
+      'pid': self.pid,
+      'state': self.state,
+      'started': self.started,
+      'restarts': self.restarts,
+      'exit_code': self.exit_code,
+    }
+
+
+class Supervisor:
+  """The loop of one run; everything in it happens in the caller's thread."""
+
+  def __init__(
+    self,
+    runs: Sequence[TaskRun],
+    zygote: zygote_client.ZygoteClient,
+    config: config_lib.LocalConfig,
+    launcher_log: output.TaskLog,
+    zygote_log: output.TaskLog,
+  ):
+    self._runs = {run.task.name: run for run in runs}
+    self._zygote = zygote
+    self._config = config
+    self._log = launcher_log
+    self._zygote_log = zygote_log
+    self._selector = selectors.DefaultSelector()
+    self._stop: config_lib.StopClock | None = None
+    self._interrupts = 0
+    self._began = time.monotonic()
+    self._status_at = 0.0
+    self.ready = False
+    self.exit_code = 0
+    self.cause: config_lib.Cause | None = None
+    self.watch(zygote.channel, self._on_zygote)
+    self._watch_lines(zygote.reader, zygote_log)
+
+  @property
+  def killed(self) -> tuple[str, ...]:
+    return tuple(n for n, run in self._runs.items() if run.state == 'killed')
+
+  @property
+  def restarts(self) -> dict[str, int]:
+    return {name: run.restarts for name, run in self._runs.items()}
+
+  def watch(self, readable: Any, callback: Any) -> None:
+    """Has the loop call `callback()` whenever there is something to read."""
+    self._selector.register(readable, selectors.EVENT_READ, callback)
+
+  def run(self) -> None:
+    """Returns when no task is left to run."""
+    while not all(run.over for run in self._runs.values()):
+      for key, _ in self._selector.select(_TICK_SECS):
+        key.data()
+      self._on_time()
+
+  def close(self) -> None:
+    """Takes in the last lines; call it once all processes are dead."""
+    for key in list(self._selector.get_map().values()):
+      if isinstance(key.fileobj, output.LineReader):
+        self._read_lines(key.fileobj, key.data.args[1], last=True)
+    self._selector.close()
+    self._write_status('ended')
+
+  def stop(self, exit_code: int, why: str) -> None:
+    """Begins to stop all tasks, unless that has begun already.
+
+    Args:
+      exit_code: that of the run, if this is what stops it.
+      why: a sentence's beginning for the log.
+    """
+    if self._stop is not None:
+      return
+    self.exit_code = exit_code
+    labels = [run.task.label for run in self._runs.values()]
+    stages = config_lib.stop_stages(labels, self._config.stop_order)
+    self._stop = config_lib.StopClock(stages, self._config.grace)
+    order = ', then '.join(' and '.join(sorted(stage)) for stage in stages)
+    self._note(f'{why}: stopping {order}.')
+    for run in self._runs.values():
+      if run.state in ('waiting', 'backoff'):
+        run.state = 'stopped'
+
+  def fail(self, cause: config_lib.Cause) -> None:
+    """Keeps the first cause and stops the run."""
+    if self.cause is None:
+      self.cause = cause
+      if self._stop is not None and self.exit_code == 0:
+        self.exit_code = 1
+    self.stop(1, f'{cause.task} failed')
+
+  def on_signal(self, signum: int) -> None:
+    """Stops the run; at the second SIGINT, kills it."""
+    if signum == signal.SIGINT:
+      self._interrupts += 1
+    if self._interrupts > 1:
+      self._note('Interrupted again: killing all.')
+      self._kill_all()
+    elif self._stop is None:
+      again = ' (again to kill)' if signum == signal.SIGINT else ''
+      self.stop(128 + signum, f'{signal.Signals(signum).name}{again}')
+
+  def _on_time(self) -> None:
+    now = time.monotonic()
+    if not self.ready and now - self._began > _READY_SECS:
+      raise TimeoutError(
+        f'{", ".join(self._config.preload)} took over {_READY_SECS:.0f} s to '
+        "import. Preload less, or use start='spawn'."
+      )
+    for run in self._runs.values():
+      if run.state == 'backoff' and now >= run.restart_at:
+        run.restarts += 1
+        self._start(run)
+    if self._stop is not None:
+      self._advance_stop()
+    if now >= self._status_at:
+      self._write_status('stopping' if self._stop else 'running')
+
+  def _advance_stop(self) -> None:
+    alive = [run for run in self._runs.values() if run.state in _ALIVE]
+    stage = self._stop.next_stage({run.task.label for run in alive})
+    for run in alive:
+      if run.task.label in stage:
+        run.state = 'stopping'
+        self._zygote.signal(run.task.name, signal.SIGTERM)
+    if alive and self._stop.over:
+      names = ', '.join(run.task.name for run in alive)
+      self._note(
+        f'Not stopped within {self._config.grace:g} s, killing: {names}.'
+      )
+      self._kill_all()
+
+  def _kill_all(self) -> None:
+    for run in self._runs.values():
+      if run.state in _ALIVE:
+        run.state = 'killed'
+        self._zygote.signal(run.task.name, signal.SIGKILL)
+
+  def _start(self, run: TaskRun) -> None:
+    run.state = 'starting'
+    self._watch_lines(self._zygote.start(run.order), run.log)
+
+  def _on_zygote(self) -> None:
+    message = self._zygote.receive()
+    if message is None:
+      self._on_zygote_lost()
+    elif message['event'] == 'ready':
+      self.ready = True
+      if message['reason_not_to_fork']:
+        self._note(
+          'Every task starts an interpreter of its own, which is slower: the '
+          f'process with the preloaded modules cannot be forked, since '
+          f'{message["reason_not_to_fork"]}.'
+        )
+      for run in self._runs.values():
+        if run.state == 'waiting':
+          self._start(run)
+    elif message['event'] == 'failed':
+      lines = message['error'].splitlines()[-_CAUSE_LINES:]
+      self.fail(config_lib.Cause('zygote', None, tuple(lines)))
+    elif message['event'] == 'started':
+      self._on_started(self._runs[message['task']], message['pid'])
+    else:
+      self._on_exit(self._runs[message['task']], message['exit_code'])
+
+  def _on_started(self, run: TaskRun, pid: int) -> None:
+    run.pid = pid
+    run.started = time.time()
+    if run.state == 'starting':
+      run.state = 'running'
+    self._status_at = 0.0
+
+  def _on_exit(self, run: TaskRun, exit_code: int) -> None:
+    run.exit_code = exit_code
+    self._status_at = 0.0
+    # What it said last comes before what is said about it.
+    for key in list(self._selector.get_map().values()):
+      if getattr(key.data, 'args', (None, None))[1] is run.log:
+        self._read_lines(key.fileobj, run.log)
+    asked = run.state in ('stopping', 'killed')
+    if run.state == 'killed':
+      return
+    if asked and exit_code in (0, -signal.SIGTERM):
+      run.state = 'stopped'
+    elif exit_code == 0:
+      run.state = 'finished'
+    else:
+      self._on_crash(run)
+
+  def _on_crash(self, run: TaskRun) -> None:
+    cause = self._cause_of(run)
+    how = cause.signal or f'code {run.exit_code}'
+    delay = run.budget.spend(time.monotonic()) if self._stop is None else None
+    if delay is None:
+      run.state = 'failed'
+      self.fail(cause)
+      return
+    run.state = 'backoff'
+    run.restart_at = time.monotonic() + delay
+    self._note(
+      f'{run.task.name} ended with {how}; it starts again in {delay:g} s.'
+    )
+
+  def _cause_of(self, run: TaskRun) -> config_lib.Cause:
+    lines = list(run.log.tail)
+    if os.path.exists(run.order.error_path):
+      with open(run.order.error_path) as f:
+        lines = f.read().splitlines()
+      os.remove(run.order.error_path)
+    return config_lib.Cause(
+      run.task.name, run.exit_code, tuple(lines[-_CAUSE_LINES:])
+    )
+
+  def _on_zygote_lost(self) -> None:
+    self._selector.unregister(self._zygote.channel)
+    self._read_lines(self._zygote.reader, self._zygote_log)
+    exit_code = self._zygote.wait()
+    tail = tuple(self._zygote_log.tail)
+    self.fail(config_lib.Cause('zygote', exit_code, tail))
+    # The kernel has killed them with their parent.
+    for run in self._runs.values():
+      if not run.over:
+        run.state = 'killed'
+
+  def _watch_lines(
+    self, reader: output.LineReader, log: output.TaskLog
+  ) -> None:
+    self.watch(reader, functools.partial(self._read_lines, reader, log))
+
+  def _read_lines(
+    self, reader: output.LineReader, log: output.TaskLog, last: bool = False
+  ) -> None:
+    log.write(reader.read())
+    if reader.closed or last:
+      self._selector.unregister(reader)
+      log.write(reader.close())
+
+  def _note(self, text: str) -> None:
+    self._log.write([text])
+
+  def _write_status(self, state: str) -> None:
+    self._status_at = time.monotonic() + _STATUS_SECS
+    if self._config.log_dir is None:
+      return
+    pid = os.getpid()
+    launcher = {
+      'pid': pid,
+      'process_start': status.process_start(pid),
+      'state': state,
+      'exit_code': self.exit_code if state == 'ended' else None,
+    }
+    tasks = [run.describe() for run in self._runs.values()]
+    status.write(self._config.log_dir, {'launcher': launcher, 'tasks': tasks})

@@ -1,0 +1,102 @@
+"""The launcher's side of the zygote."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from backends import bootstrap, environment, linux, output, wire
+
+_END_SECS = 10.0
+_MARKER = 'LAUNCHPAD_LOCAL_RUN'
+# gRPC would send what goes to this machine to a proxy as well.
+_NO_PROXY = '127.0.0.1,localhost'
+
+
+class ZygoteClient:
+  """Starts a zygote, talks to it, and ends it with all its descendants."""
+
+  def __init__(self, directory: str, preload: Sequence[str], fork: bool):
+    """Starts the process; it says `ready` when it has imported.
+
+    Args:
+      directory: the run's private folder.
+      preload: modules for it to import.
+      fork: whether it forks the tasks off itself.
+    """
+    self._marker = f'{_MARKER}={directory}'
+    self.channel, theirs = wire.pair()
+    pipe, pipe_writer = os.pipe()
+    bootstrap.save_paths(directory)
+    self._process = subprocess.Popen(
+      bootstrap.command('zygote', directory, str(theirs)),
+      env=_environment(directory),
+      stdin=subprocess.DEVNULL,
+      stdout=pipe_writer,
+      stderr=pipe_writer,
+      pass_fds=[theirs],
+      start_new_session=True,
+    )
+    os.close(theirs)
+    os.close(pipe_writer)
+    self.reader = output.LineReader(pipe)
+    self.channel.send(
+      {'launcher': os.getpid(), 'preload': list(preload), 'fork': fork}
+    )
+
+  @property
+  def pid(self) -> int:
+    return self._process.pid
+
+  def receive(self) -> dict[str, Any] | None:
+    """Returns what the zygote has to say; None if it is gone."""
+    return self.channel.receive()[0]
+
+  def start(self, order: wire.Order) -> output.LineReader:
+    """Asks for a process; returns its output."""
+    reader, writer = os.pipe()
+    try:
+      self.channel.send({'do': 'start', 'order': order}, [writer])
+    finally:
+      os.close(writer)
+    return output.LineReader(reader)
+
+  def signal(self, task: str, signum: int) -> None:
+    """Sends a signal to a task if it runs; SIGKILL to all its session."""
+    self.channel.send({'do': 'signal', 'task': task, 'signal': signum})
+
+  def wait(self) -> int:
+    """Waits for a zygote that is about to end; returns its exit code."""
+    try:
+      return self._process.wait(_END_SECS)
+    except subprocess.TimeoutExpired:
+      self._process.kill()
+      return self._process.wait()
+
+  def close(self, ready: bool) -> None:
+    """Ends the zygote and every process that descends from it.
+
+    Args:
+      ready: whether it listens yet.
+    """
+    self.channel.close()
+    if not ready:
+      self._process.kill()
+    if self.wait() != 0:
+      linux.kill_marked(self._marker)
+
+
+def _environment(directory: str) -> dict[str, str]:
+  env = dict(os.environ)
+  env[_MARKER] = directory
+  env['no_proxy'] = ','.join(filter(None, [env.get('no_proxy'), _NO_PROXY]))
+  for name in environment.THREAD_COUNTS:
+    env[name] = '1'
+  env.setdefault('PYTHONUNBUFFERED', '1')
+  return env
+
+
+def task_environment(env: dict[str, str]) -> dict[str, str]:
+  """Returns what a task must set on top of the zygote's environment."""
+  counts = {n: os.environ.get(n, '1') for n in environment.THREAD_COUNTS}
+  return {**counts, **env}
