@@ -101,8 +101,13 @@ def _flags_given() -> list[str]:
   """The flags on this process's command line, for the tasks to parse too."""
   if not flags.FLAGS.is_parsed():
     return []
-  given = (flags.FLAGS[name] for name in flags.FLAGS)
-  return [flag.serialize() for flag in given if flag.present]
+  given = [
+    flags.FLAGS[name]
+    for name in flags.FLAGS
+    # A launcher may know more launch types than Launchpad's own flag takes.
+    if flags.FLAGS[name].present and name != 'lp_launch_type'
+  ]
+  return [flag.serialize() for flag in given]
 
 
 def _supervise(

@@ -119,7 +119,8 @@ class Logs:
     file = None
     if self._directory is not None:
       path = os.path.join(self._directory, f'{stem}.log')
-      file = self._files.enter_context(open(path, 'a', buffering=1))
+      file = open(path, 'a', buffering=1)  # noqa: SIM115
+      self._files.callback(file.close)
     return TaskLog(label, index, self._sink, file)
 
   def close(self) -> None:
