@@ -1,21 +1,21 @@
 """Trains an agent as one distributed program: flags in, a run directory out.
 
-  python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
+python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
 import pathlib
 import sys
-import time
+from typing import Any
 
 from tools import check
 
 if __name__ == '__main__':
   check.check()
 
-from absl import app, flags  # noqa: E402
+from absl import app, flags
 
-from programs import agents  # noqa: E402
-from reporting import run_dir as run_dir_lib  # noqa: E402
+from programs import agents, environments
+from reporting import run_dir as run_dir_lib
 
 _NUM_ACTORS = flags.DEFINE_integer(
   'num_actors', 2, 'Actor processes.', lower_bound=1
@@ -45,7 +45,7 @@ _RUN_DIR = flags.DEFINE_string(
 )
 _RESUME = flags.DEFINE_bool('resume', False, 'Go on with the run in --run_dir.')
 _CHECKPOINT_EVERY = flags.DEFINE_float(
-  'checkpoint_every', 60.0, 'Seconds between checkpoints.', lower_bound=0.0
+  'checkpoint_every', 30.0, 'Seconds between checkpoints.', lower_bound=0.0
 )
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
@@ -55,26 +55,86 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
   "others are Launchpad's own.",
   allow_override=True,
 )
+_WRONG_USAGE = 2
+
+
+def main(_) -> int:
+  """Runs the program that the flags describe; returns the exit code."""
+  run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
+  try:
+    check_environment()
+    make_run_dir(run_dir)
+    experiment = make_experiment(run_dir)
+  except ValueError as e:
+    return refuse(str(e))
+  run_dir_lib.write_config(run_dir, config())
+  return launch(experiment, run_dir)
+
+
+def config() -> dict[str, Any]:
+  """Returns the flags that describe the run, by name."""
+  described = (
+    _AGENT,
+    _ENV,
+    _SEED,
+    _NUM_ACTORS,
+    _NUM_STEPS,
+    _CHECKPOINT_EVERY,
+  )
+  return {flag.name: flag.value for flag in described}
+
+
+def check_environment() -> None:
+  """Raises `ValueError` if there is no such environment."""
+  try:
+    environments.check_environment(_ENV.value)
+  except ValueError as e:
+    raise ValueError(f'--env: {e}') from e
+
+
+def make_run_dir(run_dir: pathlib.Path) -> None:
+  """Makes the run directory, or checks the one to go on with.
+
+  Raises:
+    ValueError: it cannot be made, or is another run's.
+  """
+  if _RESUME.value and not _RUN_DIR.value:
+    raise ValueError('--resume: say which run with --run_dir')
+  try:
+    if _RESUME.value:
+      run_dir_lib.check_resume(run_dir, config())
+    else:
+      run_dir_lib.create(run_dir)
+  except (OSError, ValueError) as e:
+    raise ValueError(f'--run_dir: {e}') from e
 
 
 def make_experiment(run_dir: pathlib.Path):
   """Returns the `programs.experiment.ExperimentConfig` that the flags describe.
 
   Raises:
-    ValueError: the agent cannot act in the environment.
+    ValueError: the environment or the agent cannot be had, or not together.
   """
-  # Imported late: Acme takes seconds, and a wrong flag should not.
+  # Acme takes seconds to import, which a wrong flag should not.
+  import compat  # noqa: F401
+
   from acme import specs
 
   from nodes import checkpoint
-  from programs import environments, experiment
+  from programs import experiment
   from reporting import loggers
 
-  environment_factory = environments.make_environment_factory(_ENV.value)
-  environment = environment_factory(_SEED.value)
+  try:
+    environment_factory = environments.make_environment_factory(_ENV.value)
+    environment = environment_factory(_SEED.value)
+  except ValueError as e:
+    raise ValueError(f'--env: {e}') from e
   spec = specs.make_environment_spec(environment)
   environment.close()
-  parts = agents.make_agent(_AGENT.value, spec)
+  try:
+    parts = agents.make_agent(_AGENT.value, spec)
+  except ValueError as e:
+    raise ValueError(f'--agent with --env={_ENV.value}: {e}') from e
   return experiment.ExperimentConfig(
     builder=parts.builder,
     network_factory=parts.network_factory,
@@ -90,3 +150,50 @@ def make_experiment(run_dir: pathlib.Path):
     ),
     variable_names=parts.variable_names,
   )
+
+
+def launch(experiment, run_dir: pathlib.Path) -> int:
+  """Runs the program to its end and says what came of it."""
+  import launchpad as lp
+
+  from backends import local
+  from programs import distributed, roles
+  from reporting import curve, summary
+
+  program = distributed.make_program(experiment, _NUM_ACTORS.value)
+  if _LAUNCH_TYPE.value != 'local':
+    lp.launch(program, _LAUNCH_TYPE.value, terminal='current_terminal')
+    return 0
+  result = local.run(
+    program,
+    config=roles.local_config(
+      str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
+    ),
+  )
+  curve.write_learning_curve(run_dir)
+  print(summary.summarize(run_dir, result.wall_time))
+  print(f'{"run directory":<15}{run_dir}')
+  return result.exit_code
+
+
+def refuse(sentence: str) -> int:
+  """Says what is wrong with the command line; returns the exit code for it."""
+  print(f'launch.py: {sentence}', file=sys.stderr)
+  return _WRONG_USAGE
+
+
+def parse_flags(argv: list[str]) -> list[str]:
+  """As absl parses, but a wrong flag is one sentence and exit code 2."""
+  try:
+    return flags.FLAGS(argv)
+  except flags.Error as e:
+    sys.exit(refuse(str(e)))
+
+
+def _default_run_dir() -> pathlib.Path:
+  environment = _ENV.value.partition(':')[2].replace('/', '-')
+  return run_dir_lib.default_path(f'{_AGENT.value}-{environment}')
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=parse_flags)

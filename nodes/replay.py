@@ -6,7 +6,9 @@ import launchpad as lp
 import reverb
 
 
-def replay_node(make_tables: Callable[[], Sequence[reverb.Table]]) -> lp.ReverbNode:
+def replay_node(
+  make_tables: Callable[[], Sequence[reverb.Table]],
+) -> lp.ReverbNode:
   """A node whose handle dereferences to a `reverb.Client`.
 
   Args:

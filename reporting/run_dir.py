@@ -1,10 +1,10 @@
 """The run directory: one run's configuration, metrics, checkpoints and figures.
 
-  config.json          the flags of the run
-  metrics/             one CSV a process
-  logs/                what each process printed
-  checkpoints/         what a resume goes on from
-  learning_curve.png   the evaluator's return against actor steps
+config.json          the flags of the run
+metrics/             one CSV a process
+logs/                what each process printed
+checkpoints/         what a resume goes on from
+learning_curve.png   the evaluator's return against actor steps
 """
 
 import datetime
@@ -26,12 +26,8 @@ def default_path(label: str) -> pathlib.Path:
   return pathlib.Path('runs') / f'{now}-{label}'
 
 
-def create(path: pathlib.Path, config: Mapping[str, Any]) -> None:
-  """Makes the directory of a new run and writes its configuration.
-
-  Args:
-    path: of the directory; missing parents are made.
-    config: plain values by flag.
+def create(path: pathlib.Path) -> None:
+  """Makes the directory of a new run; missing parents are made.
 
   Raises:
     ValueError: a run is there already.
@@ -43,15 +39,15 @@ def create(path: pathlib.Path, config: Mapping[str, Any]) -> None:
       'another directory'
     )
   path.mkdir(parents=True, exist_ok=True)
-  _write_config(path, config)
+  with tempfile.TemporaryFile(dir=path):
+    pass
 
 
-def resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
-  """Checks that a run can go on with `config`, and writes it.
+def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+  """Checks that the run in a directory can go on with `config`.
 
   Raises:
     ValueError: there is no run, or it was of another kind.
-    OSError: the directory cannot be written.
   """
   try:
     before = json.loads((path / _CONFIG).read_text())
@@ -66,10 +62,18 @@ def resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
         f'--{name}={config.get(name)}; resume with the former, or take another '
         '--run_dir'
       )
-  _write_config(path, config)
 
 
-def _write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+def write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
+  """Writes the configuration of the run in a directory.
+
+  Args:
+    path: of the directory.
+    config: plain values by flag.
+
+  Raises:
+    OSError: it cannot be written.
+  """
   with tempfile.NamedTemporaryFile(
     'w', dir=path, prefix='.config-', delete=False
   ) as f:

@@ -1,31 +1,19 @@
 """From an environment's name to the function that makes it."""
 
 import dataclasses
-
-import compat  # noqa: F401
+import importlib
 
 import dm_env
 import numpy as np
 import tree
-from acme import wrappers
 from dm_env import specs
 
-from programs.environments import (
-  bsuite,
-  dm_control,
-  gym,
-  module,
-  rendering,
-)
+from programs.environments import rendering
 from programs.environments.errors import UnknownEnvironmentError
 
-# Each family has check(name) and make(name, seed), `name` without its scheme.
-_FAMILIES = {
-  'gym': gym,
-  'dm_control': dm_control,
-  'bsuite': bsuite,
-  'module': module,
-}
+# Each is a module of this package, imported when asked for, which has
+# check(name) and make(name, seed), `name` without its scheme.
+_FAMILIES = ('gym', 'dm_control', 'bsuite', 'module')
 _SCHEMES = (
   'gym:ID, dm_control:DOMAIN:TASK, bsuite:NAME/NUMBER or '
   'module:PACKAGE.MODULE:FACTORY'
@@ -57,6 +45,11 @@ class EnvironmentFactory:
     Raises:
       UnknownEnvironmentError: the name means no environment.
     """
+    # Late, so that `check_environment` need not wait for Acme's imports.
+    import compat  # noqa: F401
+
+    from acme import wrappers
+
     rendering.use_no_screen()
     family, name = _split(self.name)
     environment = family.make(name, int(seed))
@@ -94,7 +87,7 @@ def _split(name: str):
     raise UnknownEnvironmentError(
       f'{name!r} is not the name of an environment; write {_SCHEMES}'
     )
-  return _FAMILIES[scheme], rest
+  return importlib.import_module(f'programs.environments.{scheme}'), rest
 
 
 def _can_be_rescaled(action_spec) -> bool:
