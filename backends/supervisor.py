@@ -289,6 +289,8 @@ class Supervisor:
   def _read_lines(
     self, reader: output.LineReader, log: output.TaskLog, last: bool = False
   ) -> None:
+    if reader.closed:  # Since, in this turn of the loop.
+      return
     log.write(reader.read())
     if reader.closed or last:
       self._selector.unregister(reader)

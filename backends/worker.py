@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -56,6 +57,7 @@ def _run_as_node(function: Callable[[], Any]) -> None:
   # process at a moment of its own.
   flags.FLAGS.lp_termination_notice_secs = -1
   worker_manager.WorkerManager(register_in_thread=True)
+  signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
   function()
 
 

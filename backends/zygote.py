@@ -48,6 +48,8 @@ class Zygote:
     self._wakeup.setblocking(False)
     writer.setblocking(False)
     self._wakeup_writer = writer
+    # A fork has it blocked until it can answer a request to stop.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer.fileno())
 
@@ -104,6 +106,8 @@ class Zygote:
     return order
 
   def _become_interpreter(self, order: wire.Order) -> NoReturn:
+    # An interpreter that still imports has nothing to save.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     command = bootstrap.command('worker', self._directory, json.dumps(order))
     os.execve(command[0], command, {**os.environ, **order.env})
 
