@@ -1,0 +1,197 @@
+"""The learner's side: values leave in the background, the newest wins."""
+
+from collections.abc import Callable
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from container import reverb_variable_container as container_lib
+
+# How often to look whether the server has restarted, and lost what it had.
+_REFILL_SECONDS = 1.0
+
+
+class Publisher:
+  """Pushes values from a thread of its own, at most one waiting.
+
+  A training step calls `publish`, which never waits for the network: a value
+  that comes while another is under way replaces the one that waits. A server
+  that restarted empty is given the last value again, at once.
+  """
+
+  def __init__(
+    self,
+    container: container_lib.ReverbVariableContainer,
+    *,
+    table: str = container_lib.DEFAULT_TABLE,
+    every_steps: int = 1,
+    every_seconds: float = 0.0,
+    version: int = 0,
+  ):
+    """Starts the thread.
+
+    Args:
+      container: To push through.
+      table: The table's name.
+      every_steps: How many calls of `publish` make one push.
+      every_seconds: How long after a push the next is due, at least.
+      version: The version to go on from, as after a restore.
+    """
+    self._container = container
+    self._table = table
+    self._every_steps = every_steps
+    self._every_seconds = every_seconds
+    self._version = version
+    self._steps = 0
+    self._due_at = 0.0
+    self._condition = threading.Condition()
+    self._waiting: Any = None
+    self._is_pushing = False
+    self._is_closed = False
+    self._failure: Exception | None = None
+    self._last: Any = None
+    self._metrics = dict.fromkeys(
+      ('published', 'replaced', 'blocked_seconds', 'refills'), 0.0
+    )
+    self._thread = threading.Thread(
+      target=self._run, name=f'publisher-{table}', daemon=True
+    )
+    self._thread.start()
+
+  @property
+  def version(self) -> int:
+    """Of the value pushed last."""
+    return self._version
+
+  def publish(self, get_values: Callable[[], Any] | Any) -> None:
+    """Takes a value to push, if one is due.
+
+    Args:
+      get_values: The nest, or a function that returns it, called only if due.
+
+    Raises:
+      Exception: what a push before this call has failed with.
+    """
+    self._raise_failure()
+    self._steps += 1
+    now = time.monotonic()
+    if self._steps % self._every_steps or now < self._due_at:
+      return
+    self._due_at = now + self._every_seconds
+    values = get_values() if callable(get_values) else get_values
+    values = _detach(values)
+    with self._condition:
+      self._metrics['replaced'] += self._waiting is not None
+      self._waiting = (values,)
+      self._condition.notify_all()
+    self._metrics['published'] += 1
+    self._metrics['blocked_seconds'] += time.monotonic() - now
+
+  def flush(self, timeout: float = 60.0) -> None:
+    """Waits until what was published is pushed.
+
+    Args:
+      timeout: Seconds to wait.
+
+    Raises:
+      TimeoutError: it took longer.
+      Exception: what a push has failed with.
+    """
+    with self._condition:
+      is_done = self._condition.wait_for(
+        lambda: self._failure or not (self._waiting or self._is_pushing),
+        timeout,
+      )
+    self._raise_failure()
+    if not is_done:
+      raise TimeoutError(
+        f'Table {self._table!r} was not pushed within {timeout:g} s.'
+      )
+
+  def close(self, timeout: float = 60.0) -> None:
+    """Pushes what waits, and ends the thread; raises as `flush` does."""
+    try:
+      self.flush(timeout)
+    finally:
+      with self._condition:
+        self._is_closed = True
+        self._condition.notify_all()
+      self._thread.join(_REFILL_SECONDS)
+
+  def metrics(self) -> dict[str, float]:
+    """What was published and pushed, under `weights/`."""
+    metrics = {**self._container.metrics(), **self._metrics}
+    metrics['version'] = self._version
+    return {f'weights/{name}': float(v) for name, v in metrics.items()}
+
+  def _raise_failure(self) -> None:
+    with self._condition:
+      failure, self._failure = self._failure, None
+    if failure is not None:
+      raise failure
+
+  def _run(self) -> None:
+    while True:
+      with self._condition:
+        self._condition.wait_for(
+          lambda: self._waiting or self._is_closed, _REFILL_SECONDS
+        )
+        if self._is_closed:
+          return
+        waiting, self._waiting = self._waiting, None
+        self._is_pushing = waiting is not None
+      try:
+        if waiting is not None:
+          self._push(waiting[0])
+        elif self._last is not None and self._container.is_empty(self._table):
+          self._metrics['refills'] += 1
+          self._push(self._last)
+      except Exception as error:  # pylint: disable=broad-except
+        self._failure = error
+      finally:
+        with self._condition:
+          self._is_pushing = False
+          self._condition.notify_all()
+
+  def _push(self, values: Any) -> None:
+    self._last = values
+    version = None
+    if self._version > self._container.version_seen(self._table):
+      # A restored learner's count may be ahead of a server that began anew.
+      version = self._version + 1
+    self._version = self._container.push(values, self._table, version=version)
+
+
+def _detach(values: Any) -> Any:
+  """Makes values that no later training step can change.
+
+  JAX arrays are immutable, but a step may donate their memory. A view of a
+  CPU array keeps that memory; on an accelerator a copy there is cheap, and its
+  way to the host begins here and ends in the background.
+  """
+  from container import structure
+
+  node, leaves = structure.split(values)
+  detached = {path: _detach_leaf(leaf) for path, leaf in leaves.items()}
+  return structure.rebuild(node, detached)
+
+
+def _detach_leaf(leaf: Any) -> Any:
+  if isinstance(leaf, np.ndarray):
+    return leaf.copy()
+  if hasattr(leaf, 'numpy'):
+    # A tensor's array may be its own memory, a variable's is not.
+    return np.array(leaf.numpy())
+  jax = sys.modules.get('jax')
+  if jax is None or not isinstance(leaf, jax.Array):
+    return leaf
+  if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+    return leaf
+  if all(device.platform == 'cpu' for device in leaf.devices()):
+    return np.asarray(leaf)
+  leaf = leaf.copy()
+  leaf.copy_to_host_async()
+  return leaf

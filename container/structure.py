@@ -1,0 +1,246 @@
+"""Containers of a nest apart from its leaves: described, sent, and rebuilt.
+
+TensorFlow's, JAX's and Reverb's ideas of a nest differ: JAX keeps an
+OrderedDict's order where TensorFlow sorts, TensorFlow takes None for a leaf,
+Reverb knows neither FrozenDict nor dataclasses. Here every nest is a tree of
+mappings and sequences whose leaves are found by their key path, and only that
+path ties a value to its place.
+"""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+# A leaf's place: keys of mappings and fields as str, of sequences as int.
+Path = tuple[str | int, ...]
+
+
+class Node(NamedTuple):
+  """One container of a nest, or one leaf.
+
+  Attributes:
+    kind: 'leaf', 'none', 'mapping', 'record' (of named fields), 'list' or
+      'tuple'.
+    type: The class as 'module:name'; empty for a leaf and None.
+    keys: Of the children, in the container's own order.
+    children: Nodes.
+  """
+
+  kind: str
+  type: str = ''
+  keys: tuple[str | int, ...] = ()
+  children: tuple['Node', ...] = ()
+
+
+LEAF = Node('leaf')
+
+
+def path_name(path: Path) -> str:
+  """A path as a person reads it: `policy/linear[0]`."""
+  name = ''
+  for key in path:
+    if isinstance(key, int):
+      name += f'[{key}]'
+    else:
+      name += f'/{key}' if name else key
+  return name or '(the whole value)'
+
+
+def is_namedtuple(value: Any) -> bool:
+  return isinstance(value, tuple) and hasattr(value, '_fields')
+
+
+def split(nest: Any) -> tuple[Node, dict[Path, Any]]:
+  """Takes a nest apart.
+
+  Args:
+    nest: Any nest of mappings, sequences, namedtuples, dataclasses and nodes
+      registered with JAX.
+
+  Returns:
+    Its structure, and its leaves by path in the order that Reverb gives them.
+
+  Raises:
+    TypeError: a mapping's key is neither str nor int.
+    ValueError: two keys of one mapping have the same text.
+  """
+  leaves = {}
+  node = _split(nest, (), leaves)
+  return node, {path: leaves[path] for path in ordered_paths(node)}
+
+
+def _split(nest: Any, path: Path, leaves: dict[Path, Any]) -> Node:
+  opened = _open(nest, path)
+  if opened is None:
+    leaves[path] = nest
+    return LEAF
+  kind, keys, values = opened
+  steps = keys if kind in ('list', 'tuple') else [str(key) for key in keys]
+  if len(set(steps)) != len(steps):
+    raise ValueError(f'{path_name(path)}: two keys have the same text: {keys}')
+  children = tuple(
+    _split(value, (*path, step), leaves)
+    for step, value in zip(steps, values, strict=True)
+  )
+  cls = type(nest)
+  name = f'{cls.__module__}:{cls.__qualname__}' if nest is not None else ''
+  return Node(kind, name, tuple(keys), children)
+
+
+def _open(nest: Any, path: Path) -> tuple[str, Sequence, Sequence] | None:
+  """The kind, keys and children of a container; None for a leaf."""
+  if nest is None:
+    return 'none', (), ()
+  if dataclasses.is_dataclass(nest) and not isinstance(nest, type):
+    names = [
+      field.name
+      for field in dataclasses.fields(nest)
+      if field.metadata.get('pytree_node', True)
+    ]
+    return 'record', names, [getattr(nest, name) for name in names]
+  if isinstance(nest, Mapping):
+    for key in nest:
+      if not isinstance(key, str | int):
+        raise TypeError(
+          f'{path_name(path)}: the key {key!r} is a {type(key).__name__}; a '
+          'nest of variables has keys of str or int.'
+        )
+    return 'mapping', list(nest), list(nest.values())
+  if is_namedtuple(nest):
+    return 'record', nest._fields, tuple(nest)
+  if isinstance(nest, list | tuple):
+    kind = 'list' if isinstance(nest, list) else 'tuple'
+    return kind, range(len(nest)), nest
+  return _open_registered(nest)
+
+
+def _open_registered(nest: Any) -> tuple[str, Sequence, Sequence] | None:
+  """As `_open`, for classes that only JAX knows to be containers."""
+  jax = sys.modules.get('jax')
+  if jax is None or jax.tree_util.all_leaves([nest]):
+    return None
+  children = jax.tree_util.tree_leaves(nest, is_leaf=lambda x: x is not nest)
+  return 'tuple', range(len(children)), children
+
+
+def ordered_paths(node: Node, path: Path = ()) -> Iterator[Path]:
+  """Paths of the leaves as Reverb flattens them: mappings by sorted key."""
+  if node.kind == 'leaf':
+    yield path
+    return
+  pairs = list(zip(node.keys, node.children, strict=True))
+  if node.kind not in ('list', 'tuple'):
+    pairs = [(str(key), child) for key, child in pairs]
+  if node.kind == 'mapping':
+    pairs.sort(key=lambda pair: pair[0])
+  for key, child in pairs:
+    yield from ordered_paths(child, (*path, key))
+
+
+def plain(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
+  """Builds the nest that Reverb can hold: of dict, list, tuple, namedtuple."""
+  return _build(node, leaves, path, _plain_container)
+
+
+def rebuild(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
+  """Builds a nest of the very types that were taken apart.
+
+  A class is used only if this process has imported it already and it is what
+  the structure says, so a structure that came over the wire can run nothing.
+  Elsewhere a dict, a list, a tuple or a namedtuple of that name stands in.
+  """
+  return _build(node, leaves, path, _own_container)
+
+
+def _build(
+  node: Node, leaves: Mapping[Path, Any], path: Path, make: Any
+) -> Any:
+  if node.kind == 'leaf':
+    return leaves[path]
+  steps = node.keys
+  if node.kind not in ('list', 'tuple'):
+    steps = [str(key) for key in node.keys]
+  values = [
+    _build(child, leaves, (*path, step), make)
+    for step, child in zip(steps, node.children, strict=True)
+  ]
+  return make(node, values)
+
+
+def _plain_container(node: Node, values: list) -> Any:
+  if node.kind == 'none':
+    # TensorFlow would take None for a leaf.
+    return ()
+  if node.kind == 'mapping':
+    return {
+      str(key): value for key, value in zip(node.keys, values, strict=True)
+    }
+  if node.kind == 'record':
+    return _stand_in(node, values)
+  return values if node.kind == 'list' else tuple(values)
+
+
+def _own_container(node: Node, values: list) -> Any:
+  if node.kind == 'none':
+    return None
+  cls = _find_class(node.type)
+  if node.kind == 'mapping':
+    pairs = dict(zip(node.keys, values, strict=True))
+    # A subclass may want more than pairs (a defaultdict does).
+    is_known = cls is not None and issubclass(cls, Mapping)
+    if not is_known or hasattr(cls, '__missing__'):
+      return pairs
+    return cls(pairs)
+  if node.kind == 'record':
+    if _has_fields(cls, node.keys):
+      return cls(**dict(zip(node.keys, values, strict=True)))
+    return _stand_in(node, values)
+  return values if node.kind == 'list' else tuple(values)
+
+
+def _stand_in(node: Node, values: list) -> Any:
+  name = node.type.rpartition(':')[2].rpartition('.')[2]
+  return _namedtuple(name, node.keys)(*values)
+
+
+_namedtuples: dict[tuple[str, tuple], type] = {}
+
+
+def _namedtuple(name: str, names: tuple) -> type:
+  """One class for each name and fields, so that equal nests compare equal."""
+  import collections
+
+  if (name, names) not in _namedtuples:
+    _namedtuples[name, names] = collections.namedtuple(name, names)
+  return _namedtuples[name, names]
+
+
+def _find_class(name: str) -> type | None:
+  module, _, qualname = name.partition(':')
+  found = sys.modules.get(module)
+  for part in qualname.split('.'):
+    found = getattr(found, part, None)
+  return found if isinstance(found, type) else None
+
+
+def _has_fields(cls: type | None, names: tuple) -> bool:
+  if cls is None:
+    return False
+  if dataclasses.is_dataclass(cls):
+    return tuple(f.name for f in dataclasses.fields(cls)) == names
+  return issubclass(cls, tuple) and getattr(cls, '_fields', None) == names
+
+
+def to_json(node: Node) -> str:
+  return json.dumps(node, separators=(',', ':'))
+
+
+def from_json(text: str) -> Node:
+  return _from_lists(json.loads(text))
+
+
+def _from_lists(lists: list) -> Node:
+  kind, name, keys, children = lists
+  return Node(kind, name, tuple(keys), tuple(map(_from_lists, children)))

@@ -1,0 +1,206 @@
+"""Calls to a Reverb server, each with a deadline and an error that says what.
+
+They go through gRPC for Python, not Reverb's C++ client: its waits know no
+deadline and no Ctrl-C, it aborts the process on a payload above 2 GiB, it
+tells nothing of a server's identity, and it is half as fast (see `wire`).
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import grpc
+from reverb.cc import schema_pb2
+
+from container import wire
+
+T = TypeVar('T')
+
+_SERVICE = '/deepmind.reverb.ReverbService/'
+_RETRY_SECONDS = 0.1
+# A server that lives answers a question about itself in a millisecond.
+_ALIVE_SECONDS = 2.0
+_OPTIONS = (
+  ('grpc.max_send_message_length', -1),
+  ('grpc.max_receive_message_length', -1),
+  # A proxy from the environment makes calls inside a program hang.
+  ('grpc.enable_http_proxy', 0),
+  ('grpc.initial_reconnect_backoff_ms', 100),
+  ('grpc.min_reconnect_backoff_ms', 500),
+  ('grpc.max_reconnect_backoff_ms', 1000),
+)
+
+
+class ServerState(NamedTuple):
+  """What a server says of one table, without moving any payload.
+
+  Attributes:
+    identity: Drawn by the server when it starts.
+    inserts: Items put into the table since then.
+    size: Items in it.
+  """
+
+  identity: bytes
+  inserts: int
+  size: int
+
+
+def _same(data: bytes) -> bytes:
+  return data
+
+
+class Transport:
+  """One connection to one Reverb server, made again whenever it breaks."""
+
+  def __init__(self, address: str, timeout: float):
+    self.address = address
+    self._timeout = timeout
+    self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+    self._info = self._channel.unary_unary(
+      _SERVICE + 'ServerInfo', _same, _same
+    )
+    self._insert = self._channel.stream_stream(
+      _SERVICE + 'InsertStream', _same, _same
+    )
+    self._sample = self._channel.stream_stream(
+      _SERVICE + 'SampleStream', _same, _same
+    )
+
+  def close(self) -> None:
+    self._channel.close()
+
+  def tables(self) -> tuple[bytes, dict[str, schema_pb2.TableInfo]]:
+    """The server's identity and all of its tables.
+
+    Raises:
+      ConnectionError: no server answered before the deadline.
+    """
+    return self._retry(
+      lambda left: wire.decode_server_info(self._info(b'', timeout=left)),
+      'its tables',
+    )
+
+  def state(self, table: str) -> ServerState:
+    """What the server says of a table.
+
+    Raises:
+      ConnectionError: no server answered before the deadline.
+      KeyError: the server there has no such table.
+    """
+    identity, tables = self.tables()
+    if table not in tables:
+      raise KeyError(
+        f'The server at {self.address} has no table {table!r}; '
+        f'it has {sorted(tables)}.'
+      )
+    info = tables[table]
+    inserts = info.rate_limiter_info.insert_stats.completed
+    return ServerState(identity, inserts, info.current_size)
+
+  def insert(
+    self,
+    table: str,
+    key: int,
+    priority: float,
+    requests: Callable[[], Iterator[bytes]],
+    chunk_keys: Sequence[int],
+  ) -> None:
+    """Puts one item into a table; sending it twice is as sending it once.
+
+    Args:
+      table: The table's name.
+      key: The item's.
+      priority: The item's.
+      requests: Makes the stream of chunks, anew for each attempt.
+      chunk_keys: The chunks' keys, in the order of the table's signature.
+
+    Raises:
+      ConnectionError: no server took it before the deadline.
+      ValueError: the server refused it.
+    """
+
+    def attempt(left: float) -> None:
+      def stream():
+        yield from requests()
+        yield wire.encode_item(table, key, priority, chunk_keys)
+
+      call = self._insert(stream(), timeout=left)
+      with contextlib.closing(_Cancelled(call)):
+        next(call)
+
+    self._retry(attempt, f'a push to table {table!r}')
+
+  def sample(
+    self, table: str, is_news: Callable[[wire.Item], bool]
+  ) -> wire.SampleReader | None:
+    """Reads a table's item, waiting for one if there is none.
+
+    Args:
+      table: The table's name.
+      is_news: Decides, from what comes before the payload, whether to read on.
+
+    Returns:
+      The item, or None if it was no news.
+
+    Raises:
+      ConnectionError: no server answered before the deadline.
+      TimeoutError: there was no item before the deadline.
+    """
+
+    def attempt(left: float) -> wire.SampleReader | None:
+      request = wire.encode_sample_request(table, left)
+      # The server's own answer that it waited in vain must arrive first.
+      call = self._sample(iter([request]), timeout=left + 1.0)
+      with contextlib.closing(_Cancelled(call)):
+        reader = wire.SampleReader()
+        for response in call:
+          is_first = reader.item is None
+          reader.feed(response)
+          if is_first and not is_news(reader.item):
+            return None
+        return reader
+
+    return self._retry(attempt, f'a value in table {table!r}')
+
+  def _retry(self, attempt: Callable[[float], T], what: str) -> T:
+    deadline = time.monotonic() + self._timeout
+    while True:
+      left = max(0.001, deadline - time.monotonic())
+      try:
+        return attempt(left)
+      except grpc.RpcError as error:
+        code = error.code()
+        if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+          raise self._too_late(what) from error
+        if code != grpc.StatusCode.UNAVAILABLE:
+          raise ValueError(
+            f'The server at {self.address} refused {what}: {error.details()}'
+          ) from error
+        if time.monotonic() + _RETRY_SECONDS > deadline:
+          raise self._gone(what) from error
+      time.sleep(_RETRY_SECONDS)
+
+  def _too_late(self, what: str) -> Exception:
+    """Tells a server that has nothing from one which is not there."""
+    try:
+      self._info(b'', timeout=min(_ALIVE_SECONDS, self._timeout))
+    except grpc.RpcError:
+      return self._gone(what)
+    return TimeoutError(
+      f'Waited {self._timeout:g} s for {what} at {self.address} in vain. Is the '
+      'pusher (the learner) running?'
+    )
+
+  def _gone(self, what: str) -> ConnectionError:
+    return ConnectionError(
+      f'No Reverb server answered at {self.address} within {self._timeout:g} s '
+      f'(wanted: {what}). Is the variable server running, and the address right?'
+    )
+
+
+class _Cancelled:
+  """Ends a call on leaving, whatever was read of it."""
+
+  def __init__(self, call: Any):
+    self.close = call.cancel
