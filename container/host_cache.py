@@ -12,7 +12,6 @@ uses a folder holds a shared lock on it; the last to leave removes it, and what
 a crash has left is removed by the next program on the host.
 """
 
-from collections.abc import Iterator, Sequence
 import contextlib
 import fcntl
 import json
@@ -23,8 +22,9 @@ import shutil
 import stat
 import tempfile
 import time
-from typing import Any, NamedTuple
 import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np

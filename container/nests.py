@@ -156,14 +156,16 @@ def _shape_and_dtype(path: structure.Path, leaf: Any) -> tuple[Any, np.dtype]:
 
 
 def _refuse_foreign(path: structure.Path, leaf: Any, dtype: Any) -> None:
-  jax = sys.modules.get('jax')
-  if jax is not None and dtype is not None and not isinstance(dtype, tf.DType):
-    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+  if isinstance(dtype, tf.DType):
+    known = dtype in _DTYPES
+  elif dtype is None:
+    known = False
+  else:
+    jax = sys.modules.get('jax')
+    if jax is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
       raise TypeError(
         _fail(path, 'a typed PRNG key; push jax.random.key_data(key) instead.')
       )
-  known = dtype in _DTYPES if isinstance(dtype, tf.DType) else False
-  if dtype is not None and not isinstance(dtype, tf.DType):
     known = np.dtype(dtype) in _TF_DTYPES
   if not known:
     what = f'{type(leaf).__name__}' + (
@@ -261,12 +263,12 @@ def _to_array(leaf: Any, spec: LeafSpec, finite: bool) -> np.ndarray:
 
 def _cast_scalar(leaf: Any, spec: LeafSpec) -> np.ndarray:
   kind = spec.dtype.kind
-  if kind in _CASTS[type(leaf)]:
-    # NumPy wraps an int that does not fit, saying so only in a warning.
-    if kind not in 'iu' or (
-      np.iinfo(spec.dtype).min <= leaf <= np.iinfo(spec.dtype).max
-    ):
-      return np.asarray(leaf).astype(spec.dtype)
+  # NumPy wraps an int that does not fit, saying so only in a warning.
+  fits = kind not in 'iu' or (
+    np.iinfo(spec.dtype).min <= leaf <= np.iinfo(spec.dtype).max
+  )
+  if kind in _CASTS[type(leaf)] and fits:
+    return np.asarray(leaf).astype(spec.dtype)
   raise invalid(
     _fail(spec.path, f'expected {spec}, got the Python scalar {leaf!r}')
   )

@@ -1,14 +1,15 @@
 """The learner's side: values leave in the background, the newest wins."""
 
-from collections.abc import Callable
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from container import reverb_variable_container as container_lib
+from container import structure, tables
 
 # How often to look whether the server has restarted, and lost what it had.
 _REFILL_SECONDS = 1.0
@@ -26,7 +27,7 @@ class Publisher:
     self,
     container: container_lib.ReverbVariableContainer,
     *,
-    table: str = container_lib.DEFAULT_TABLE,
+    table: str = tables.DEFAULT_TABLE,
     every_steps: int = 1,
     every_seconds: float = 0.0,
     version: int = 0,
@@ -172,8 +173,6 @@ def _detach(values: Any) -> Any:
   CPU array keeps that memory; on an accelerator a copy there is cheap, and its
   way to the host begins here and ends in the background.
   """
-  from container import structure
-
   node, leaves = structure.split(values)
   detached = {path: _detach_leaf(leaf) for path, leaf in leaves.items()}
   return structure.rebuild(node, detached)

@@ -7,6 +7,7 @@ mappings and sequences whose leaves are found by their key path, and only that
 path ties a value to its place.
 """
 
+import collections
 import dataclasses
 import json
 import sys
@@ -210,8 +211,6 @@ _namedtuples: dict[tuple[str, tuple], type] = {}
 
 def _namedtuple(name: str, names: tuple) -> type:
   """One class for each name and fields, so that equal nests compare equal."""
-  import collections
-
   if (name, names) not in _namedtuples:
     _namedtuples[name, names] = collections.namedtuple(name, names)
   return _namedtuples[name, names]

@@ -55,7 +55,7 @@ class Transport:
 
   def __init__(self, address: str, timeout: float):
     self.address = address
-    self._timeout = timeout
+    self.timeout = timeout
     self._channel = grpc.insecure_channel(address, options=_OPTIONS)
     self._info = self._channel.unary_unary(
       _SERVICE + 'ServerInfo', _same, _same
@@ -164,7 +164,7 @@ class Transport:
     return self._retry(attempt, f'a value in table {table!r}')
 
   def _retry(self, attempt: Callable[[float], T], what: str) -> T:
-    deadline = time.monotonic() + self._timeout
+    deadline = time.monotonic() + self.timeout
     while True:
       left = max(0.001, deadline - time.monotonic())
       try:
@@ -184,18 +184,19 @@ class Transport:
   def _too_late(self, what: str) -> Exception:
     """Tells a server that has nothing from one which is not there."""
     try:
-      self._info(b'', timeout=min(_ALIVE_SECONDS, self._timeout))
+      self._info(b'', timeout=min(_ALIVE_SECONDS, self.timeout))
     except grpc.RpcError:
       return self._gone(what)
     return TimeoutError(
-      f'Waited {self._timeout:g} s for {what} at {self.address} in vain. Is the '
-      'pusher (the learner) running?'
+      f'Waited {self.timeout:g} s in vain for {what} at {self.address}. '
+      'Is the pusher (the learner) running?'
     )
 
   def _gone(self, what: str) -> ConnectionError:
     return ConnectionError(
-      f'No Reverb server answered at {self.address} within {self._timeout:g} s '
-      f'(wanted: {what}). Is the variable server running, and the address right?'
+      f'No Reverb server answered at {self.address} within {self.timeout:g} s '
+      f'(wanted: {what}). Is the variable server running, and is that its '
+      'address?'
     )
 
 

@@ -1,8 +1,8 @@
 """The reader's side: Acme's `VariableSource` over a container."""
 
-from collections.abc import Sequence
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import compat  # noqa: F401, Acme finds JAX patched.
@@ -10,6 +10,7 @@ import compat  # noqa: F401, Acme finds JAX patched.
 from acme import core
 
 from container import reverb_variable_container as container_lib
+from container import tables
 
 
 class VariableSource(core.VariableSource):
@@ -24,7 +25,7 @@ class VariableSource(core.VariableSource):
     self,
     container: container_lib.ReverbVariableContainer,
     *,
-    table: str = container_lib.DEFAULT_TABLE,
+    table: str = tables.DEFAULT_TABLE,
   ):
     """Reads nothing yet.
 

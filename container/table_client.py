@@ -1,0 +1,274 @@
+"""One table as one process sees it: the newest values, however they came.
+
+Three sources are asked in the order of what they cost: the host cache (one
+`stat`), what the server says of the table (one call, no payload), and the
+payload itself.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from absl import logging
+
+from container import host_cache, nests, transport, versions, wire
+
+# A pusher on this host leaves each version in the cache; how often to ask the
+# server nevertheless, because somebody elsewhere may have pushed, too.
+_CHECK_SECONDS = 1.0
+
+METRICS = (
+  *('pushes', 'push_bytes', 'push_seconds', 'wire_bytes_sent'),
+  *('pulls', 'pull_bytes', 'pull_seconds', 'wire_bytes_received'),
+  *('checks', 'cache_hits', 'cache_fallbacks', 'versions_skipped'),
+)
+
+
+class TableClient:
+  """The newest values of one table; `lock` is held by whoever calls.
+
+  Attributes:
+    lock: Orders the threads that share the container.
+    signature: What the table holds.
+    seen: The newest item known.
+    arrays: Its values, None until they are read.
+    pushed_at: When it was pushed, in seconds since the epoch.
+  """
+
+  def __init__(
+    self,
+    connection: transport.Transport,
+    table: str,
+    signature: nests.Signature,
+    metrics: dict[str, float],
+    use_cache: bool,
+  ):
+    self.lock = threading.RLock()
+    self.signature = signature
+    self.seen = versions.Seen()
+    self.arrays: list[np.ndarray] | None = None
+    self.pushed_at = 0.0
+    self._connection = connection
+    self._table = table
+    self._metrics = metrics
+    self._use_cache = use_cache
+    self._cache: host_cache.HostCache | None = None
+    self._is_local = False
+    self._checked_at = -_CHECK_SECONDS
+
+  def close(self) -> None:
+    if self._cache is not None:
+      self._cache.close()
+
+  def refresh(self, wait: bool, with_values: bool = True) -> None:
+    """Learns what is newest.
+
+    Args:
+      wait: Whether to wait for the first push to this server.
+      with_values: Whether to read its values, too.
+
+    Raises:
+      ConnectionError: no server answered before the deadline.
+      TimeoutError: nothing was pushed before the deadline.
+    """
+    if self._hit_cache():
+      return
+    now = time.monotonic()
+    is_recent = now - self._checked_at < _CHECK_SECONDS
+    if self._is_local and self.arrays is not None and is_recent:
+      return
+    self._metrics['checks'] += 1
+    state = self._connection.state(self._table)
+    self._checked_at = now
+    self._join_cache(state.identity)
+    if not state.size and not wait:
+      return
+    if self._has(state, with_values) or (
+      self._hit_cache() and self._has(state, with_values)
+    ):
+      return
+    if not with_values:
+      self._ask(state, with_values)
+    elif self._cache is None:
+      self._pull(state)
+    else:
+      self._pull_for_host(state)
+
+  def push(self, arrays: list[np.ndarray], version: int | None) -> int:
+    """Puts values into the table, first for this host and then for all.
+
+    Args:
+      arrays: As the signature has them.
+      version: Theirs, one more than the newest if None.
+
+    Returns:
+      Their version.
+
+    Raises:
+      ConnectionError: no server took them before the deadline.
+      ValueError: the version does not rise.
+    """
+    state = self._connection.state(self._table)
+    if state.size and not self._has(state, with_values=False):
+      self._ask(state, with_values=False)
+    if version is None:
+      version = self.seen.version + 1
+    elif version <= self.seen.version:
+      raise ValueError(
+        f'Version {version} does not rise: table {self._table!r} at '
+        f'{self._connection.address} is at {self.seen.version}.'
+      )
+    key, index = secrets.randbits(63), state.inserts + 1
+    entry = host_cache.Entry(
+      key, versions.encode(version), index, time.time(), True, arrays
+    )
+    try:
+      self._to_cache(state.identity, entry)
+      self._insert(entry)
+    finally:
+      # Readers of this host may have it already: its version is spent.
+      self.seen.put(state.identity, key, index, version)
+      self.pushed_at = entry.pushed_at
+      # The caller may write over its arrays, so a read fetches its own.
+      self.arrays = None
+    return version
+
+  def _insert(self, entry: host_cache.Entry) -> None:
+    chunk_keys = [secrets.randbits(63) for _ in entry.arrays]
+    episode = secrets.randbits(63)
+
+    def chunks() -> Iterator[bytes]:
+      for chunk_key, array, spec in zip(
+        chunk_keys, entry.arrays, self.signature.leaves, strict=True
+      ):
+        chunk = wire.encode_leaf(array, spec.tf_dtype, chunk_key, episode)
+        self._metrics['wire_bytes_sent'] += len(chunk)
+        yield chunk
+
+    self._connection.insert(
+      self._table, entry.key, entry.priority, chunks, chunk_keys
+    )
+
+  def _has(self, state: transport.ServerState, with_values: bool) -> bool:
+    is_read = self.arrays is not None or not with_values
+    return is_read and self.seen.knows(state.identity, state.inserts)
+
+  def _ask(
+    self, state: transport.ServerState, with_values: bool
+  ) -> wire.SampleReader | None:
+    """Asks the server for its item; returns it if it is to be read."""
+    headers = []
+
+    def is_wanted(item: wire.Item) -> bool:
+      headers.append(item)
+      is_read = item.key == self.seen.key and self.arrays is not None
+      return with_values and not is_read
+
+    reader = self._connection.sample(self._table, is_wanted)
+    item = headers[-1]
+    if item.key == self.seen.key:
+      self.seen.identity, self.seen.index = state.identity, state.inserts
+    elif not with_values:
+      self._take(state, item)
+    return reader
+
+  def _take(self, state: transport.ServerState, item: wire.Item) -> None:
+    """Notes a newer item whose values are not read."""
+    self._metrics['versions_skipped'] += self.seen.take(
+      state.identity, item.key, state.inserts, item.priority
+    )
+    self.arrays, self._is_local = None, False
+    self.pushed_at = item.inserted_at
+
+  def _pull_for_host(self, state: transport.ServerState) -> None:
+    """Pulls, unless another process of this host is at it already."""
+    timeout = self._connection.timeout
+    with self._cache.pulling(timeout) as is_alone:
+      if not is_alone:
+        raise TimeoutError(
+          f'Another process of this host has been pulling {self._table!r} from '
+          f'{self._connection.address} for {timeout:g} s.'
+        )
+      if not (self._hit_cache() and self._has(state, with_values=True)):
+        self._pull(state)
+
+  def _pull(self, state: transport.ServerState) -> None:
+    reader = self._ask(state, with_values=True)
+    if reader is None:
+      return
+    leaves = reader.leaves()
+    arrays = [
+      nests.from_wire(leaf, spec)
+      for leaf, spec in zip(leaves, self.signature.leaves, strict=True)
+    ]
+    self._metrics['wire_bytes_received'] += sum(a.nbytes for a in arrays)
+    item, index = reader.item, max(1, state.inserts)
+    entry = host_cache.Entry(
+      item.key, item.priority, index, item.inserted_at, False, arrays
+    )
+    self._to_cache(state.identity, entry)
+    if not self._read_cache():
+      self._take_entry(state.identity, entry)
+
+  def _take_entry(self, identity: bytes, entry: host_cache.Entry) -> None:
+    if entry.key == self.seen.key:
+      self.seen.identity = identity
+      self.seen.index = max(self.seen.index, entry.index)
+    else:
+      self._metrics['versions_skipped'] += self.seen.take(
+        identity, entry.key, entry.index, entry.priority
+      )
+    self.arrays, self._is_local = entry.arrays, entry.is_local
+    self.pushed_at = entry.pushed_at
+
+  def _hit_cache(self) -> bool:
+    is_hit = self._read_cache()
+    self._metrics['cache_hits'] += is_hit
+    return is_hit
+
+  def _read_cache(self) -> bool:
+    """Takes what the host cache has; returns whether it was news."""
+    if self._cache is None or not self._cache.has_news():
+      return False
+    entry = self._cache.read()
+    identity = self._cache.identity
+    is_late = identity == self.seen.identity and entry.index < self.seen.index
+    if is_late:
+      return False
+    self._take_entry(identity, entry)
+    return True
+
+  def _join_cache(self, identity: bytes) -> None:
+    """Uses the cache of the server incarnation that answers now."""
+    if not self._use_cache:
+      return
+    if self._cache is not None:
+      if self._cache.identity == identity:
+        return
+      self._cache.close()
+      self._cache = None
+    try:
+      self._cache = host_cache.HostCache(identity, self._table)
+    except OSError as error:
+      self._fall_back(error)
+
+  def _to_cache(self, identity: bytes, entry: host_cache.Entry) -> None:
+    self._join_cache(identity)
+    if self._cache is None:
+      return
+    try:
+      self._cache.write(entry)
+    except OSError as error:
+      self._fall_back(error)
+
+  def _fall_back(self, error: OSError) -> None:
+    if not self._metrics['cache_fallbacks']:
+      logging.warning(
+        'No host cache for table %r (%s); processes pull a copy each from %s.',
+        self._table,
+        error,
+        self._connection.address,
+      )
+    self._metrics['cache_fallbacks'] += 1
