@@ -16,16 +16,17 @@ was imported. What holds then:
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 # The parent of all forks imports with one thread in each of these, because a
 # process with threads must not fork. A task gets its own number back.
 THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
 
-_OPENBLAS_SETTERS = (
-  'openblas_set_num_threads',
-  'openblas_set_num_threads64_',
-  'scipy_openblas_set_num_threads64_',
+# As NumPy's and SciPy's wheels name what OpenBLAS exports.
+_OPENBLAS_NAMES = tuple(
+  f'{prefix}openblas_%s{suffix}'
+  for prefix in ('', 'scipy_')
+  for suffix in ('', '64_')
 )
 
 
@@ -42,7 +43,8 @@ def apply(env: Mapping[str, str]) -> None:
   _update_jax(env)
   threads = next((env[k] for k in THREAD_COUNTS if k in env), None)
   if threads is not None:
-    _set_openblas_threads(int(threads))
+    for set_threads in openblas('set_num_threads'):
+      set_threads(int(threads))
 
 
 def _update_jax(env: Mapping[str, str]) -> None:
@@ -68,13 +70,22 @@ def _parse(text: str, current: object) -> object:
   return text
 
 
-def _set_openblas_threads(number: int) -> None:
+def openblas(function: str) -> list[Callable[..., int]]:
+  """Returns a function of every OpenBLAS that is loaded: each has its own.
+
+  Args:
+    function: its name, such as `set_num_threads`.
+  """
   with open('/proc/self/maps') as f:
     paths = {line.split(maxsplit=5)[-1].strip() for line in f}
-  for path in paths:
-    if 'openblas' not in os.path.basename(path):
-      continue
-    library = ctypes.CDLL(path)
-    for name in _OPENBLAS_SETTERS:
-      if hasattr(library, name):
-        getattr(library, name)(number)
+  libraries = [
+    ctypes.CDLL(path)
+    for path in sorted(paths)
+    if 'openblas' in os.path.basename(path)
+  ]
+  return [
+    getattr(library, name % function)
+    for library in libraries
+    for name in _OPENBLAS_NAMES
+    if hasattr(library, name % function)
+  ]

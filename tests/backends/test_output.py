@@ -1,0 +1,117 @@
+"""Lines out of pipes, and onto terminals."""
+
+import io
+import os
+import threading
+
+import pytest
+
+from backends import output
+from tests.backends import helpers
+
+
+@pytest.fixture
+def pipe():
+  reader, writer = os.pipe()
+  yield output.LineReader(reader), writer
+
+
+def test_only_whole_lines_come_out_until_the_end(pipe):
+  reader, writer = pipe
+  assert reader.read() == []
+  os.write(writer, b'one\ntw')
+  assert reader.read() == ['one']
+  os.write(writer, b'o\r\n\nthree')
+  assert reader.read() == ['two', '']
+  assert not reader.closed
+  os.close(writer)
+  assert reader.read() == ['three']
+  assert reader.closed
+  assert reader.close() == []
+
+
+def test_a_pipe_that_others_hold_open_can_be_closed(pipe):
+  reader, writer = pipe
+  os.write(writer, b'one\nrest')
+  assert reader.close() == ['one', 'rest']
+  os.close(writer)
+
+
+def test_a_line_without_end_is_cut(pipe):
+  reader, writer = pipe
+  written = 0
+  lines = []
+  for _ in range(40):
+    written += os.write(writer, b'x' * 4096)
+    lines += reader.read()
+  os.close(writer)
+  lines += reader.close()
+  assert len(lines) > 1
+  assert sum(map(len, lines)) == written
+
+
+def test_bytes_that_are_no_text_are_shown(pipe):
+  reader, writer = pipe
+  os.write(writer, b'\xff\xfe ok\n')
+  os.close(writer)
+  assert reader.close() == ['\ufffd\ufffd ok']
+
+
+class _Terminal(io.StringIO):
+  def isatty(self):
+    return True
+
+
+def test_names_are_coloured_on_a_terminal_only():
+  terminal, file = _Terminal(), io.StringIO()
+  for stream in (terminal, file):
+    printer = output.Printer(stream)
+    for label, index in (('actor', 0), ('learner', 0), ('actor', 1)):
+      printer(label, index, 'hi')
+  assert file.getvalue() == '[actor/0] hi\n[learner/0] hi\n[actor/1] hi\n'
+  first, second, third = terminal.getvalue().splitlines()
+  assert first.replace('actor/0', 'actor/1') == third
+  assert first.split('m')[0] != second.split('m')[0]
+
+
+def test_lines_are_delivered_in_order_before_the_end():
+  got = []
+  sink = output.Sink(lambda *line: got.append(line), lambda: None)
+  for i in range(100):
+    sink.put('a', 0, str(i))
+  sink.close(10)
+  assert got == [('a', 0, str(i)) for i in range(100)]
+
+
+def test_a_stuck_terminal_blocks_nobody_and_losses_are_counted():
+  free = threading.Event()
+  got = []
+
+  def on_line(label, index, text):
+    assert free.wait(20)
+    got.append(text)
+
+  sink = output.Sink(on_line, lambda: None)
+  for i in range(20_000):
+    sink.put('a', 0, str(i))
+  free.set()
+  helpers.wait_until(lambda: len(got) > 9_000, 'the lines in the queue')
+  sink.put('a', 0, 'last')
+  sink.close(20)
+  assert got[-1] == 'last'
+  assert 'lines not shown' in got[-2]
+  lost = int(got[-2].strip('(').split()[0])
+  assert len(got) - 2 + lost == 20_000
+
+
+def test_an_error_of_the_callback_is_reported_once():
+  errors = []
+
+  def on_line(label, index, text):
+    raise ValueError(text)
+
+  sink = output.Sink(on_line, lambda: errors.append(sink.error))
+  for i in range(3):
+    sink.put('a', 0, str(i))
+  sink.close(10)
+  assert [str(e) for e in errors] == ['0']
