@@ -12,6 +12,7 @@ uses a folder holds a shared lock on it; the last to leave removes it, and what
 a crash has left is removed by the next program on the host.
 """
 
+import collections
 import contextlib
 import fcntl
 import json
@@ -146,9 +147,14 @@ class HostCache:
       descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
       fcntl.flock(descriptor, fcntl.LOCK_SH)
     self._stamp: tuple[int, int] | None = None
+    # Freeing a version's memory takes longer than mapping the next. Holding
+    # the last two makes their writer pay for that, not a reader that lets go.
+    self._held: collections.deque[int] = collections.deque()
     self._leave = weakref.finalize(self, _leave, descriptor, self._folder)
 
   def close(self) -> None:
+    while self._held:
+      os.close(self._held.popleft())
     self._leave()
 
   def has_news(self) -> bool:
@@ -156,8 +162,19 @@ class HostCache:
     try:
       found = os.stat(self._current)
     except FileNotFoundError:
+      self._stamp = None
       return False
     return (found.st_ino, found.st_mtime_ns) != self._stamp
+
+  @property
+  def is_followed(self) -> bool:
+    """Whether `current` was there, and read, at the last look for news."""
+    return self._stamp is not None
+
+  def retire(self) -> None:
+    """Tells all who follow this cache that its server is no more."""
+    with contextlib.suppress(FileNotFoundError):
+      os.unlink(self._current)
 
   def read(self) -> Entry | None:
     """Maps the current version; None if there is none."""
@@ -184,7 +201,9 @@ class HostCache:
     """
     path = self._folder / f'{os.getpid()}-{entry.key:x}'
     try:
-      _write_file(path, entry)
+      self._held.append(_write_file(path, entry))
+      while len(self._held) > 2:
+        os.close(self._held.popleft())
       with _locked(self._folder / '.write') as is_locked:
         if not is_locked or self._has_later_than(entry):
           return False
@@ -247,7 +266,8 @@ def _decode_header(memory: Any) -> tuple[dict[str, Any], int]:
   return json.loads(text), _aligned(8 + length)
 
 
-def _write_file(path: pathlib.Path, entry: Entry) -> None:
+def _write_file(path: pathlib.Path, entry: Entry) -> int:
+  """Writes a version; returns the open file."""
   header = _encode_header(entry)
   size = _aligned(len(header)) + sum(
     _aligned(array.nbytes) for array in entry.arrays
@@ -263,8 +283,10 @@ def _write_file(path: pathlib.Path, entry: Entry) -> None:
     for array in entry.arrays:
       _write_at(descriptor, array.reshape(-1).view(np.uint8), at)
       at += _aligned(array.nbytes)
-  finally:
+  except BaseException:
     os.close(descriptor)
+    raise
+  return descriptor
 
 
 def _write_at(descriptor: int, data: Any, at: int) -> None:

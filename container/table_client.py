@@ -76,8 +76,7 @@ class TableClient:
     if self._hit_cache():
       return
     now = time.monotonic()
-    is_recent = now - self._checked_at < _CHECK_SECONDS
-    if self._is_local and self.arrays is not None and is_recent:
+    if self._follows_pusher() and now - self._checked_at < _CHECK_SECONDS:
       return
     self._metrics['checks'] += 1
     state = self._connection.state(self._table)
@@ -223,6 +222,11 @@ class TableClient:
     self.arrays, self._is_local = entry.arrays, entry.is_local
     self.pushed_at = entry.pushed_at
 
+  def _follows_pusher(self) -> bool:
+    """Whether the next version is sure to show in the host cache first."""
+    is_read = self._is_local and self.arrays is not None
+    return is_read and self._cache is not None and self._cache.is_followed
+
   def _hit_cache(self) -> bool:
     is_hit = self._read_cache()
     self._metrics['cache_hits'] += is_hit
@@ -247,6 +251,7 @@ class TableClient:
     if self._cache is not None:
       if self._cache.identity == identity:
         return
+      self._cache.retire()
       self._cache.close()
       self._cache = None
     try:

@@ -1,0 +1,1 @@
+"""Every figure of the README, as a command that prints it again."""

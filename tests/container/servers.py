@@ -1,0 +1,57 @@
+"""Servers and clients that the container's tests share."""
+
+import contextlib
+import socket
+
+import reverb
+import tensorflow as tf
+
+import container
+
+
+def free_port() -> int:
+  with socket.socket() as probe:
+    probe.bind(('127.0.0.1', 0))
+    return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(*tables, port=None):
+  """A real server; yields its address."""
+  server = reverb.Server(list(tables), port=port)
+  try:
+    yield f'127.0.0.1:{server.port}'
+  finally:
+    server.stop()
+
+
+def table(signature, name=container.DEFAULT_TABLE, max_size=1):
+  """A table as a TF-Agents program makes it, by hand."""
+  return reverb.Table(
+    name,
+    sampler=reverb.selectors.Uniform(),
+    remover=reverb.selectors.Fifo(),
+    max_size=max_size,
+    rate_limiter=reverb.rate_limiters.MinSize(1),
+    signature=signature,
+  )
+
+
+class TfAgentsClient:
+  """Does to a table what TF-Agents' documentation says its client does."""
+
+  def __init__(self, address, name=container.DEFAULT_TABLE):
+    self._client = reverb.TFClient(address)
+    self._name = name
+    signature = reverb.Client(address).server_info()[name].signature
+    self._dtypes = tf.nest.map_structure(lambda spec: spec.dtype, signature)
+
+  def push(self, values):
+    self._client.insert(
+      tf.nest.flatten(values),
+      tables=tf.constant([self._name]),
+      priorities=tf.constant([1.0], tf.float64),
+    )
+
+  def pull(self):
+    return self._client.sample(self._name, [self._dtypes]).data[0]
