@@ -1,0 +1,222 @@
+"""Seconds until a program learns, and the memory it takes, beside Acme's own.
+
+python -m benchmarks.startup --num_actors=1,2,4,16
+
+Each side runs SAC on Pendulum with the same settings, one after the other: this
+repository by `launch.py`, and Acme's `DistributedLayout` on Launchpad's
+`local_mp` with the same patches. A run is measured from its command until every
+actor and the learner have taken a step, and ended then.
+"""
+
+import contextlib
+import csv
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import compat  # noqa: F401
+
+import psutil
+from absl import app, flags
+
+from benchmarks import stamps
+
+_NUM_ACTORS = flags.DEFINE_list(
+  'num_actors', ['1', '2', '4', '16'], 'How many actors, a run each.'
+)
+_PEER = flags.DEFINE_bool('peer', True, "Run Acme's layout as well.")
+_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_TIMEOUT = flags.DEFINE_float(
+  'timeout', 600.0, 'Seconds after which a run is given up.', lower_bound=1.0
+)
+
+_ROOT = pathlib.Path(__file__).parents[1]
+_ENDLESS = 10**9
+_POLL_SECONDS = 0.2
+_SETTLE_SECONDS = 3.0
+_END_SECONDS = 30.0
+_MB = 1e6
+
+
+class Row(NamedTuple):
+  """One run.
+
+  Attributes:
+    side: `launch.py` or `acme`.
+    actors: how many.
+    first_actor_s: seconds from the command to the first step of any actor.
+    last_actor_s: to the first step of the last of them.
+    learner_s: to the end of the learner's first step.
+    processes: of the whole program once it learns, launcher included.
+    pss_mb: their proportional memory in all, in 10^6 bytes.
+    actor_pss_mb: the mean over the actors.
+  """
+
+  side: str
+  actors: int
+  first_actor_s: float
+  last_actor_s: float
+  learner_s: float
+  processes: int
+  pss_mb: float
+  actor_pss_mb: float
+
+
+def measure(side: str, num_actors: int, bytecode: str) -> Row:
+  """Runs one side until it learns.
+
+  Args:
+    side: `launch.py` or `acme`.
+    num_actors: of the program.
+    bytecode: a folder where both sides keep what Python has compiled.
+
+  Raises:
+    RuntimeError: the program ended before it learnt.
+    TimeoutError: it did not learn in time.
+  """
+  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+    began = time.time()
+    with _running(side, num_actors, directory, bytecode) as process:
+      actors, learner = _wait(side, num_actors, directory, process)
+      time.sleep(_SETTLE_SECONDS)
+      memory = {
+        p.pid: p.memory_full_info().pss / _MB for p in _tree(process.pid)
+      }
+  return Row(
+    side=side,
+    actors=num_actors,
+    first_actor_s=min(actors.values()) - began,
+    last_actor_s=max(actors.values()) - began,
+    learner_s=learner - began,
+    processes=len(memory),
+    pss_mb=sum(memory.values()),
+    actor_pss_mb=sum(memory[pid] for pid in actors) / len(actors),
+  )
+
+
+def _command(side: str, num_actors: int, directory: str) -> list[str]:
+  if side == 'acme':
+    code = (
+      'from benchmarks import acme_layout; '
+      f'acme_layout.launch({num_actors}, {directory!r})'
+    )
+    return [sys.executable, '-c', code]
+  return [
+    sys.executable,
+    'launch.py',
+    f'--num_actors={num_actors}',
+    '--env=module:benchmarks.stamps:make_environment',
+    f'--num_steps={_ENDLESS}',
+    f'--run_dir={directory}/run',
+  ]
+
+
+@contextlib.contextmanager
+def _running(
+  side: str, num_actors: int, directory: str, bytecode: str
+) -> Iterator[subprocess.Popen]:
+  """Starts a program; leaves no process of it behind."""
+  env = dict(
+    os.environ,
+    HOME=directory,  # Where Acme's checkpoints and metrics go.
+    PYTHONPATH=str(_ROOT),
+    PYTHONPYCACHEPREFIX=bytecode,
+    **{stamps.DIRECTORY: directory},
+  )
+  env.pop('PYTHONDONTWRITEBYTECODE', None)
+  with open(f'{directory}/output', 'w') as output:
+    process = subprocess.Popen(
+      _command(side, num_actors, directory),
+      cwd=_ROOT,
+      env=env,
+      stdin=subprocess.DEVNULL,
+      stdout=output,
+      stderr=subprocess.STDOUT,
+      start_new_session=True,
+    )
+  try:
+    yield process
+  finally:
+    tree = _tree(process.pid)
+    process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+      process.wait(_END_SECONDS)
+    for member in tree:
+      with contextlib.suppress(psutil.NoSuchProcess):
+        member.kill()
+    process.wait()
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+  """Returns a process and all its descendants, unless it is gone."""
+  try:
+    root = psutil.Process(pid)
+    return [root, *root.children(recursive=True)]
+  except psutil.NoSuchProcess:
+    return []
+
+
+def _wait(
+  side: str, num_actors: int, directory: str, process: subprocess.Popen
+) -> tuple[dict[int, float], float]:
+  """Waits for all first steps; returns the actors' by pid, and the learner's.
+
+  In seconds since the epoch.
+  """
+  deadline = time.monotonic() + _TIMEOUT.value
+  while True:
+    actors = stamps.read(directory, 'actor')
+    learner = _learner_time(side, directory)
+    if len(actors) >= num_actors and learner is not None:
+      return actors, learner
+    output = pathlib.Path(directory, 'output').read_text(errors='replace')
+    tail = '\n'.join(output.splitlines()[-30:])
+    if process.poll() is not None:
+      raise RuntimeError(f'{side} ended before it learnt:\n{tail}')
+    if time.monotonic() > deadline:
+      raise TimeoutError(
+        f'{side} did not learn within --timeout={_TIMEOUT.value:g}; '
+        f'{len(actors)} of {num_actors} actors have acted:\n{tail}'
+      )
+    time.sleep(_POLL_SECONDS)
+
+
+def _learner_time(side: str, directory: str) -> float | None:
+  if side == 'acme':
+    return next(iter(stamps.read(directory, 'learner').values()), None)
+  # The learner logs its first step, and the logger notes the time.
+  path = pathlib.Path(directory, 'run', 'metrics', 'learner_0.csv')
+  try:
+    with path.open(newline='') as f:
+      return float(next(csv.DictReader(f))['time'])
+  except (FileNotFoundError, StopIteration):
+    return None
+
+
+def main(_) -> None:
+  """Prints a row a run."""
+  sides = ('launch.py', 'acme') if _PEER.value else ('launch.py',)
+  rows = []
+  print(' '.join(f'{name:>13}' for name in Row._fields))
+  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as bytecode:
+    for side in sides:
+      measure(side, 1, bytecode)  # Compiles, and is not counted.
+    for num_actors in map(int, _NUM_ACTORS.value):
+      for side in sides:
+        row = measure(side, num_actors, bytecode)
+        rows.append(row)
+        cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
+        print(' '.join(f'{cell:>13}' for cell in cells), flush=True)
+  if _CSV.value:
+    with open(_CSV.value, 'w', newline='') as f:
+      csv.writer(f).writerows([Row._fields, *rows])
+
+
+if __name__ == '__main__':
+  app.run(main)
