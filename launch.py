@@ -60,6 +60,8 @@ _WRONG_USAGE = 2
 
 def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
+  # Before Launchpad defines the flag over again, with its own default.
+  launch_type = _LAUNCH_TYPE.value
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
@@ -68,7 +70,7 @@ def main(_) -> int:
   except ValueError as e:
     return refuse(str(e))
   run_dir_lib.write_config(run_dir, config())
-  return launch(experiment, run_dir)
+  return launch(experiment, run_dir, launch_type)
 
 
 def config() -> dict[str, Any]:
@@ -152,7 +154,7 @@ def make_experiment(run_dir: pathlib.Path):
   )
 
 
-def launch(experiment, run_dir: pathlib.Path) -> int:
+def launch(experiment, run_dir: pathlib.Path, launch_type: str) -> int:
   """Runs the program to its end and says what came of it."""
   import launchpad as lp
 
@@ -161,8 +163,8 @@ def launch(experiment, run_dir: pathlib.Path) -> int:
   from reporting import curve, summary
 
   program = distributed.make_program(experiment, _NUM_ACTORS.value)
-  if _LAUNCH_TYPE.value != 'local':
-    lp.launch(program, _LAUNCH_TYPE.value, terminal='current_terminal')
+  if launch_type != 'local':
+    lp.launch(program, launch_type, terminal='current_terminal')
     return 0
   result = local.run(
     program,
@@ -185,7 +187,8 @@ def refuse(sentence: str) -> int:
 def parse_flags(argv: list[str]) -> list[str]:
   """As absl parses, but a wrong flag is one sentence and exit code 2."""
   try:
-    return flags.FLAGS(argv)
+    # Ahead of the user's own, which win.
+    return flags.FLAGS([argv[0], '--verbosity=-1', *argv[1:]])
   except flags.Error as e:
     sys.exit(refuse(str(e)))
 

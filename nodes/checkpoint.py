@@ -1,8 +1,8 @@
 """Checkpoints of one process: atomic, several kept, and never a wrong one.
 
 Learner and counter each keep their own, so this has a file of its own. A
-checkpoint is one file, complete before it gets its name, its hash in front. What
-a kill left half-written is told apart, and the one before it is used.
+checkpoint is one file, complete before it gets its name, its hash in front.
+What a kill left half-written is told apart, and the one before it is used.
 """
 
 import dataclasses

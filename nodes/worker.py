@@ -16,6 +16,7 @@ import compat  # noqa: F401
 import launchpad as lp
 from absl import logging
 from acme import core
+from launchpad import context
 from launchpad.launch import worker_manager
 
 _POLL_SECONDS = 0.2
@@ -99,12 +100,14 @@ class _LoopThread(threading.Thread):
   def __init__(self, target: Callable[[], None]):
     super().__init__(daemon=True, name='loop')
     self._loop = target
-    # Launchpad finds the worker manager by thread.
+    # Launchpad keeps both by thread.
+    self._context = context.get_context()
     self._manager = worker_manager.get_worker_manager()
     self.error: BaseException | None = None
     self.start()
 
   def run(self) -> None:
+    context.set_context(self._context)
     worker_manager._WORKER_MANAGERS.manager = self._manager
     try:
       self._loop()

@@ -53,7 +53,9 @@ def make_program(
   with program.group('variable_server'):
     variables = program.add_node(
       variable_server_lib.VariableServerNode(
-        lambda: processes.variable_tables(experiment), timeout=_CONNECT_SECONDS
+        lambda: processes.variable_tables(experiment),
+        leaf_type='jax',
+        timeout=_CONNECT_SECONDS,
       )
     )
 

@@ -18,6 +18,10 @@ from nodes import worker
 from programs import builders, seeding
 from programs.experiment import ExperimentConfig, make_policy
 
+# Small agents step hundreds of times a second: more versions than this cost
+# actors more than they bring.
+_PUBLISH_SECONDS = 0.1
+
 
 def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   """The replay server: the builder's tables."""
@@ -64,7 +68,7 @@ def learner(
   """The learner: samples from replay, pushes to the variable server."""
   builder = experiment.get_builder()
   spec = experiment.get_environment_spec()
-  publisher = container.Publisher(variables)
+  publisher = container.Publisher(variables, every_seconds=_PUBLISH_SECONDS)
   samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
   logger = learner_lib.WithMetrics(
     experiment.logger_factory('learner', 'learner_steps', 0),

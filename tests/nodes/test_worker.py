@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from launchpad import context
 from launchpad.launch import worker_manager
 
 from nodes import worker
@@ -34,6 +35,7 @@ class _Loop:
 def manager():
   manager = _Manager()
   worker_manager._WORKER_MANAGERS.manager = manager
+  context.set_context(context.LaunchContext())
   yield manager
   del worker_manager._WORKER_MANAGERS.manager
 
@@ -98,11 +100,15 @@ def test_a_stop_leaves_a_loop_that_waits_outside_python(manager):
   released.release()
 
 
-def test_the_loop_sees_the_nodes_worker_manager(manager):
+def test_the_loop_can_do_what_the_node_can(manager):
   seen = []
-  loop = _Loop(lambda: seen.append(worker_manager.get_worker_manager()))
-  worker.StoppableWorker(loop).run()
-  assert seen == [manager]
+
+  def run():
+    seen.append(worker_manager.get_worker_manager())
+    seen.append(context.get_context())
+
+  worker.StoppableWorker(_Loop(run)).run()
+  assert seen == [manager, context.get_context()]
 
 
 def test_the_workers_methods_are_served(manager):
