@@ -24,6 +24,13 @@
 | weights/version              | versions  | which weights are in use          |
 | weights/lag_versions         | versions  | how many newer ones exist         |
 | weights/pushes               | pushes    | made by the learner               |
+| weights/lag_seconds          | s         | since the weights in use were     |
+|                              |           | pushed                            |
+| weights/blocked_seconds      | s         | the learner waited to publish,    |
+|                              |           | summed                            |
+| weights/pulls                | pulls     | made by this process              |
+| weights/<name>_seconds       | s         | spent on it, summed               |
+| weights/<name>_bytes         | bytes     | moved by it, summed               |
 | replay/sample_wait_seconds   | s         | waited for samples, summed        |
 
 A process sees the counts of the others a moment late, as the counter last told.

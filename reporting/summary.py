@@ -78,10 +78,16 @@ def _evaluation(run_dir: str | pathlib.Path) -> str:
 def _weights(actors: list[metrics.Row], learner: list[metrics.Row]) -> str:
   parts = []
   if pushes := metrics.column(learner, names.WEIGHTS_PUSHES):
-    parts.append(f'{pushes[-1]:,.0f} pushes')
+    parts.append(f'{_total(pushes):,.0f} pushes')
   if lags := metrics.column(actors, names.WEIGHTS_LAG):
     parts.append(
       f"actors' lag {np.mean(lags):,.1f} versions in the mean, "
       f'{max(lags):,.0f} at most'
     )
   return ', '.join(parts)
+
+
+def _total(counts: list[float]) -> float:
+  """Returns what a count came to that begins again when a process does."""
+  ended = [a for a, b in itertools.pairwise(counts) if b < a]
+  return sum(ended) + counts[-1]

@@ -48,16 +48,21 @@ def format_row(label: str, row: Mapping[str, Any]) -> str:
     label: the role of the process that wrote it.
     row: values by their names in `reporting.names`; missing ones are left out.
   """
-  steps = names.LEARNER_STEPS if label == 'learner' else names.ACTOR_STEPS
+  is_learner = label == 'learner'
+  steps = names.LEARNER_STEPS if is_learner else names.ACTOR_STEPS
+  # Every process that touches weights reports all there is about them.
+  if is_learner:
+    weights = _part(row, names.WEIGHTS_PUSHES, 'pushes {:,.0f}')
+  else:
+    weights = _part(row, names.WEIGHTS_VERSION, 'weights v{:.0f}')
+    weights += _part(row, names.WEIGHTS_LAG, ' (lag {:.0f})')
   parts = [
     _part(row, steps, 'steps {:>7,.0f}'),
     _part(row, f'{label}/episode_return', 'return {:>8.1f}'),
     _part(row, f'{label}/episode_length', 'length {:>4.0f}'),
     _part(row, f'{label}/steps_per_second', '{:>5.0f} steps/s'),
     *_losses(label, row),
-    _part(row, names.WEIGHTS_PUSHES, 'pushes {:,.0f}'),
-    _part(row, names.WEIGHTS_VERSION, 'weights v{:.0f}')
-    + _part(row, names.WEIGHTS_LAG, ' (lag {:.0f})'),
+    weights,
   ]
   return '  '.join(part for part in parts if part)
 

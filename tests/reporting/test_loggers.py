@@ -160,6 +160,7 @@ class TestMakeLogger:
           'alpha': 0.1,
           'learner_steps': step,
           'weights/pushes': 2 * step,
+          'weights/version': 2 * step,
         }
       )
     logger.close()

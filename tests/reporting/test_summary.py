@@ -65,3 +65,13 @@ def test_one_row_and_torn_files(tmp_path):
   csv_files.write(tmp_path, 'learner_0', ['time'], [], torn='1')
   (tmp_path / 'metrics' / 'evaluator_0.csv').write_bytes(b'')
   assert 'actor steps    200\n' in summary.summarize(tmp_path, 2.0)
+
+
+def test_pushes_of_a_restarted_learner_are_added(tmp_path):
+  csv_files.write(
+    tmp_path,
+    'learner_0',
+    ['time', 'weights/pushes'],
+    [(1, 10), (2, 20), (3, 5), (4, 7)],
+  )
+  assert '27 pushes' in summary.summarize(tmp_path, 9.0)
