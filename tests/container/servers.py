@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 
 import reverb
 import tensorflow as tf
@@ -55,3 +56,11 @@ class TfAgentsClient:
 
   def pull(self):
     return self._client.sample(self._name, [self._dtypes]).data[0]
+
+
+def poll(condition, seconds=20.0):
+  """Waits until a condition holds."""
+  deadline = time.monotonic() + seconds
+  while not condition():
+    assert time.monotonic() < deadline, f'Not so within {seconds} s.'
+    time.sleep(0.01)

@@ -1,0 +1,206 @@
+"""One copy of each version per host, whole, private, and cleaned up."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import container
+from container import host_cache
+from tests.container import servers
+
+VALUES = {'a': np.arange(1000, dtype=np.float32), 'b': np.ones(7, np.int8)}
+
+
+@pytest.fixture(name='root', autouse=True)
+def fixture_root(tmp_path, monkeypatch):
+  root = tmp_path / 'cache'
+  monkeypatch.setattr(host_cache, 'default_root', lambda: root)
+  return root
+
+
+def connect(address, leaf_type='numpy'):
+  return container.ReverbVariableContainer(
+    address, leaf_type=leaf_type, timeout=20.0
+  )
+
+
+def entry(key, index, value=0.0, is_local=True):
+  arrays = [np.full((3, 5), value, np.float32), np.zeros((0,), np.int64)]
+  return host_cache.Entry(key, 1.5, index, 0.0, is_local, arrays)
+
+
+@pytest.fixture(name='address')
+def fixture_address():
+  with servers.serving(container.variable_table(VALUES)) as address:
+    yield address
+
+
+def test_one_payload_for_all_readers_of_a_host(address):
+  readers = [connect(address) for _ in range(8)]
+  servers.TfAgentsClient(address).push(VALUES)
+  threads = [threading.Thread(target=reader.pull) for reader in readers]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join(30)
+  size = sum(value.nbytes for value in VALUES.values())
+  received = [r.metrics()['wire_bytes_received'] for r in readers]
+  assert sorted(received) == [0] * 7 + [size]
+  assert sum(r.metrics()['cache_hits'] for r in readers) >= 7
+
+
+def test_a_pushers_own_host_needs_no_network(address):
+  pusher, reader = connect(address), connect(address)
+  for n in range(1, 4):
+    pusher.push({**VALUES, 'b': np.full(7, n, np.int8)})
+    assert reader.pull()['b'][0] == n
+  metrics = reader.metrics()
+  assert metrics['wire_bytes_received'] == 0
+  assert metrics['checks'] == 1
+
+
+def test_a_push_elsewhere_is_found_though_the_last_was_here(address):
+  pusher, reader = connect(address), connect(address)
+  pusher.push(VALUES)
+  reader.pull()
+  elsewhere = container.ReverbVariableContainer(address, host_cache=False)
+  elsewhere.push({**VALUES, 'b': np.full(7, 9, np.int8)})
+  snapshot = None
+  servers.poll(lambda: reader.snapshot(newer_than=1) is not None)
+  snapshot = reader.snapshot()
+  assert snapshot.version == 2
+  assert snapshot.values['b'][0] == 9
+
+
+def test_values_are_mapped_read_only_and_outlive_newer_ones(address):
+  pusher, reader = connect(address), connect(address)
+  pusher.push(VALUES)
+  old = reader.pull()
+  with pytest.raises(ValueError, match='read-only'):
+    old['a'][0] = 1
+  for _ in range(4):
+    pusher.push({**VALUES, 'a': np.zeros(1000, np.float32)})
+    reader.pull()
+  pusher.close()
+  reader.close()
+  np.testing.assert_array_equal(old['a'], VALUES['a'])
+
+
+def test_jax_shares_the_mapping(address):
+  pusher, reader = connect(address), connect(address, 'numpy')
+  pusher.push(VALUES)
+  leaf = reader.pull()['a']
+  assert leaf.ctypes.data % 64 == 0
+  assert jnp.asarray(leaf).unsafe_buffer_pointer() == leaf.ctypes.data
+
+
+def test_files_are_private(address, root):
+  pusher = connect(address)
+  pusher.push(VALUES)
+  paths = [root, *root.rglob('*')]
+  assert len(paths) > 3
+  for path in paths:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_folder_open_to_others_is_not_used(address, root):
+  root.mkdir(mode=0o755)
+  pusher, reader = connect(address), connect(address)
+  pusher.push(VALUES)
+  np.testing.assert_array_equal(reader.pull()['a'], VALUES['a'])
+  assert reader.metrics()['cache_fallbacks'] > 0
+  assert reader.metrics()['wire_bytes_received'] > 0
+  assert not list(root.iterdir())
+
+
+def test_a_host_without_room_falls_back_and_counts_it(address, monkeypatch):
+  def no_room(*_):
+    raise OSError(errno.ENOSPC, 'No space left on device')
+
+  monkeypatch.setattr(os, 'posix_fallocate', no_room)
+  pusher, reader = connect(address), connect(address)
+  for n in range(1, 4):
+    pusher.push({**VALUES, 'b': np.full(7, n, np.int8)})
+    assert reader.pull()['b'][0] == n
+  assert pusher.metrics()['cache_fallbacks'] == 3
+  assert reader.metrics()['cache_fallbacks'] == 3
+
+
+def test_the_last_to_leave_cleans_up(address, root):
+  pusher, reader = connect(address), connect(address)
+  pusher.push(VALUES)
+  reader.pull()
+  pusher.close()
+  assert [path for path in root.iterdir() if path.is_dir()]
+  reader.close()
+  assert not [path for path in root.iterdir() if path.is_dir()]
+
+
+_CRASH = """
+import os, signal, sys, numpy, pathlib
+from container import host_cache
+cache = host_cache.HostCache(b'crashed', 'variables', pathlib.Path(sys.argv[1]))
+cache.write(host_cache.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)]))
+open(cache._folder / 'torn', 'w').write('half of a version')
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_crash_left_is_removed_by_the_next_program(root):
+  root.parent.mkdir(exist_ok=True)
+  living = host_cache.HostCache(b'living', 'variables', root)
+  living.write(entry(1, 1))
+  subprocess.run([sys.executable, '-c', _CRASH, str(root)], timeout=120)
+  assert (root / (b'crashed'.hex() + '-' + b'variables'.hex())).is_dir()
+  host_cache.sweep(root)
+  assert [path.name for path in root.iterdir() if path.is_dir()] == [
+    b'living'.hex() + '-' + b'variables'.hex()
+  ]
+  assert living.read().key == 1
+  living.close()
+
+
+def test_two_servers_never_meet(root):
+  first, second = (
+    host_cache.HostCache(name, 'variables', root) for name in (b'1', b'2')
+  )
+  other_table = host_cache.HostCache(b'1', 'other', root)
+  first.write(entry(1, 1))
+  assert second.read() is None
+  assert other_table.read() is None
+  for cache in (first, second, other_table):
+    cache.close()
+
+
+def test_a_late_writer_does_not_take_readers_back(root):
+  cache = host_cache.HostCache(b'1', 'variables', root)
+  assert cache.write(entry(key=5, index=5, value=5.0))
+  assert not cache.write(entry(key=4, index=4, value=4.0, is_local=False))
+  assert cache.has_news()
+  found = cache.read()
+  assert (found.key, found.index, found.is_local) == (5, 5, True)
+  assert not cache.has_news()
+  assert [array.shape for array in found.arrays] == [(3, 5), (0,)]
+  assert (found.arrays[0] == 5.0).all()
+  assert cache.write(entry(key=6, index=6))
+  assert cache.has_news()
+  cache.close()
+
+
+def test_a_header_longer_than_a_look_is_still_read(root):
+  cache = host_cache.HostCache(b'1', 'variables', root)
+  arrays = [np.full((1, 1, 2), n, np.float64) for n in range(2000)]
+  cache.write(host_cache.Entry(1, 1.5, 7, 0.0, False, arrays))
+  assert not cache.write(entry(key=2, index=6))
+  assert [int(array[0, 0, 1]) for array in cache.read().arrays] == [
+    *range(2000)
+  ]
+  cache.close()

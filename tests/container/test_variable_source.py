@@ -1,0 +1,101 @@
+"""Acme's side of the container."""
+
+import time
+
+import numpy as np
+import pytest
+
+import container
+from tests.container import servers
+
+from acme.jax import variable_utils  # isort: skip
+
+
+def make(n):
+  return {
+    'policy': {'mlp/~/linear': {'w': np.full((2, 2), n, np.float32)}},
+    '': np.full(3, -n, np.float32),
+  }
+
+
+@pytest.fixture(name='clients')
+def fixture_clients():
+  with servers.serving(container.variable_table(make(0))) as address:
+    yield [
+      container.ReverbVariableContainer(address, leaf_type='jax', timeout=1.0)
+      for _ in range(2)
+    ]
+
+
+def test_names_give_their_nests(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader)
+  pusher.push(make(1))
+  policy, root = source.get_variables(['policy', ''])
+  assert policy['mlp/~/linear']['w'][0, 0] == 1
+  assert root[0] == -1
+  assert source.version == 1
+  with pytest.raises(KeyError, match="no variables 'critic'.*'policy'"):
+    source.get_variables(['critic'])
+
+
+def test_no_news_gives_the_very_same_arrays(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader)
+  pusher.push(make(1))
+  (first,) = source.get_variables(['policy'])
+  (again,) = source.get_variables(['policy'])
+  assert first is again
+  pusher.push(make(2))
+  (second,) = source.get_variables(['policy'])
+  assert second['mlp/~/linear']['w'][0, 0] == 2
+  assert source.version == 2
+
+
+def test_a_failure_reaches_who_checks(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader)
+  source.check()
+  with pytest.raises(TimeoutError):
+    source.get_variables(['policy'])
+  with pytest.raises(TimeoutError, match='variables'):
+    source.check()
+  pusher.push(make(1))
+  source.get_variables(['policy'])
+  source.check()
+
+
+def test_a_failure_in_acmes_thread_reaches_who_checks(clients):
+  _, reader = clients
+  source = container.VariableSource(reader)
+  client = variable_utils.VariableClient(source, 'policy', update_period=1)
+  client.update(wait=False)
+
+  def is_raised():
+    try:
+      source.check()
+    except TimeoutError:
+      return True
+    return False
+
+  servers.poll(is_raised)
+
+
+def test_metrics_tell_the_version_in_use_and_its_lag(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader)
+  assert source.metrics()['weights/version'] == 0
+  pusher.push(make(1))
+  source.get_variables(['policy'])
+  for n in (2, 3, 4):
+    pusher.push(make(n))
+  reader.version()
+  metrics = source.metrics()
+  assert metrics['weights/version'] == 1
+  assert metrics['weights/lag_versions'] == 3
+  assert 0 <= metrics['weights/lag_seconds'] < time.time()
+  source.get_variables(['policy'])
+  metrics = source.metrics()
+  assert metrics['weights/version'] == 4
+  assert metrics['weights/lag_versions'] == 0
+  assert metrics['weights/versions_skipped'] == 2
