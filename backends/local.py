@@ -20,7 +20,7 @@ import launchpad as lp
 from absl import flags
 
 from backends import config as config_lib
-from backends import loopback, output, supervisor, wire, zygote_client
+from backends import loopback, output, supervisor, task_run, wire, zygote_client
 from backends import tasks as tasks_lib
 
 Cause = config_lib.Cause
@@ -127,7 +127,7 @@ def _supervise(
     logs = output.Logs(config.log_dir, sink)
     stack.callback(logs.close)
     runs = [
-      supervisor.TaskRun(
+      task_run.TaskRun(
         task=task,
         order=order,
         log=logs.open(task.label, task.index, task.file_stem),

@@ -98,9 +98,15 @@ class TaskLog:
   def write(self, lines: list[str]) -> None:
     for line in lines:
       self.tail.append(line)
-      if self._file:
-        self._file.write(line + '\n')
       self._sink.put(self._label, self._index, line)
+    if self._file and lines:
+      try:
+        self._file.write('\n'.join([*lines, '']))
+      except OSError as e:
+        # A full disk must not end a run that can still print.
+        note = f'({self._file.name} ends here: {e})'
+        self._file = None
+        self._sink.put(self._label, self._index, note)
 
 
 class Logs:

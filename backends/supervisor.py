@@ -1,6 +1,5 @@
 """Watches over the tasks of one run: starts, restarts, stops and reports."""
 
-import dataclasses
 import functools
 import os
 import selectors
@@ -10,61 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends import config as config_lib
-from backends import output, status, wire, zygote_client
-from backends.tasks import Task
+from backends import output, status, task_run, zygote_client
 
 _TICK_SECS = 0.1
 _READY_SECS = 300.0
 _STATUS_SECS = 1.0
 _CAUSE_LINES = 25
-
-_ALIVE = ('starting', 'running', 'stopping')
-
-
-@dataclasses.dataclass
-class TaskRun:
-  """One task and the process that it has now.
-
-  Attributes:
-    task: the task.
-    order: what its process is told.
-    log: where its lines go.
-    budget: the restarts left.
-    state: `waiting` for its first start, `starting`, `running`, `backoff`
-      before a restart, `stopping`; then for good `finished`, `failed`,
-      `stopped` or `killed`.
-    pid: of the process it has, or had last.
-    started: when that started, in seconds since the epoch.
-    restarts: how often it was started again.
-    restart_at: when it will be, by the monotonic clock.
-    exit_code: of its last process that ended.
-  """
-
-  task: Task
-  order: wire.Order
-  log: output.TaskLog
-  budget: config_lib.RestartBudget
-  state: str = 'waiting'
-  pid: int | None = None
-  started: float | None = None
-  restarts: int = 0
-  restart_at: float = 0.0
-  exit_code: int | None = None
-
-  @property
-  def over(self) -> bool:
-    return self.state in ('finished', 'failed', 'stopped', 'killed')
-
-  def describe(self) -> dict[str, Any]:
-    return {
-      'label': self.task.label,
-      'index': self.task.index,
-      'pid': self.pid,
-      'state': self.state,
-      'started': self.started,
-      'restarts': self.restarts,
-      'exit_code': self.exit_code,
-    }
 
 
 class Supervisor:
@@ -72,7 +22,7 @@ class Supervisor:
 
   def __init__(
     self,
-    runs: Sequence[TaskRun],
+    runs: Sequence[task_run.TaskRun],
     zygote: zygote_client.ZygoteClient,
     config: config_lib.LocalConfig,
     launcher_log: output.TaskLog,
@@ -84,10 +34,12 @@ class Supervisor:
     self._log = launcher_log
     self._zygote_log = zygote_log
     self._selector = selectors.DefaultSelector()
+    self._open: dict[output.LineReader, output.TaskLog] = {}
     self._stop: config_lib.StopClock | None = None
     self._interrupts = 0
     self._began = time.monotonic()
     self._status_at = 0.0
+    self._status_dir = config.log_dir
     self.ready = False
     self.exit_code = 0
     self.cause: config_lib.Cause | None = None
@@ -97,6 +49,12 @@ class Supervisor:
   @property
   def killed(self) -> tuple[str, ...]:
     return tuple(n for n, run in self._runs.items() if run.state == 'killed')
+
+  @property
+  def _state(self) -> str:
+    if self._stop is not None:
+      return 'stopping'
+    return 'running' if self.ready else 'starting'
 
   @property
   def restarts(self) -> dict[str, int]:
@@ -115,9 +73,8 @@ class Supervisor:
 
   def close(self) -> None:
     """Takes in the last lines; call it once all processes are dead."""
-    for key in list(self._selector.get_map().values()):
-      if isinstance(key.fileobj, output.LineReader):
-        self._read_lines(key.fileobj, key.data.args[1], last=True)
+    for reader in list(self._open):
+      self._close_reader(reader)
     self._selector.close()
     self._write_status('ended')
 
@@ -156,16 +113,18 @@ class Supervisor:
       self._note('Interrupted again: killing all.')
       self._kill_all()
     elif self._stop is None:
-      again = ' (again to kill)' if signum == signal.SIGINT else ''
-      self.stop(128 + signum, f'{signal.Signals(signum).name}{again}')
+      self.stop(128 + signum, f'{signal.Signals(signum).name} came')
+    if self._interrupts == 1 and signum == signal.SIGINT:
+      self._note('Once more Ctrl-C kills at once.')
 
   def _on_time(self) -> None:
     now = time.monotonic()
     if not self.ready and now - self._began > _READY_SECS:
-      raise TimeoutError(
-        f'{", ".join(self._config.preload)} took over {_READY_SECS:.0f} s to '
-        "import. Preload less, or use start='spawn'."
+      text = (
+        f'Importing {", ".join(self._config.preload)} took over '
+        f"{_READY_SECS:.0f} s. Preload less, or use start='spawn'."
       )
+      self.fail(config_lib.Cause('zygote', None, (text,)))
     for run in self._runs.values():
       if run.state == 'backoff' and now >= run.restart_at:
         run.restarts += 1
@@ -173,10 +132,10 @@ class Supervisor:
     if self._stop is not None:
       self._advance_stop()
     if now >= self._status_at:
-      self._write_status('stopping' if self._stop else 'running')
+      self._write_status(self._state)
 
   def _advance_stop(self) -> None:
-    alive = [run for run in self._runs.values() if run.state in _ALIVE]
+    alive = [run for run in self._runs.values() if run.alive]
     stage = self._stop.next_stage({run.task.label for run in alive})
     for run in alive:
       if run.task.label in stage:
@@ -191,13 +150,14 @@ class Supervisor:
 
   def _kill_all(self) -> None:
     for run in self._runs.values():
-      if run.state in _ALIVE:
+      if run.alive:
         run.state = 'killed'
         self._zygote.signal(run.task.name, signal.SIGKILL)
 
-  def _start(self, run: TaskRun) -> None:
+  def _start(self, run: task_run.TaskRun) -> None:
     run.state = 'starting'
-    self._watch_lines(self._zygote.start(run.order), run.log)
+    run.reader = self._zygote.start(run.order)
+    self._watch_lines(run.reader, run.log)
 
   def _on_zygote(self) -> None:
     message = self._zygote.receive()
@@ -222,20 +182,18 @@ class Supervisor:
     else:
       self._on_exit(self._runs[message['task']], message['exit_code'])
 
-  def _on_started(self, run: TaskRun, pid: int) -> None:
+  def _on_started(self, run: task_run.TaskRun, pid: int) -> None:
     run.pid = pid
     run.started = time.time()
     if run.state == 'starting':
       run.state = 'running'
     self._status_at = 0.0
 
-  def _on_exit(self, run: TaskRun, exit_code: int) -> None:
+  def _on_exit(self, run: task_run.TaskRun, exit_code: int) -> None:
     run.exit_code = exit_code
     self._status_at = 0.0
     # What it said last comes before what is said about it.
-    for key in list(self._selector.get_map().values()):
-      if getattr(key.data, 'args', (None, None))[1] is run.log:
-        self._read_lines(key.fileobj, run.log)
+    self._read_lines(run.reader)
     asked = run.state in ('stopping', 'killed')
     if run.state == 'killed':
       return
@@ -246,7 +204,7 @@ class Supervisor:
     else:
       self._on_crash(run)
 
-  def _on_crash(self, run: TaskRun) -> None:
+  def _on_crash(self, run: task_run.TaskRun) -> None:
     cause = self._cause_of(run)
     how = cause.signal or f'code {run.exit_code}'
     delay = run.budget.spend(time.monotonic()) if self._stop is None else None
@@ -260,7 +218,7 @@ class Supervisor:
       f'{run.task.name} ended with {how}; it starts again in {delay:g} s.'
     )
 
-  def _cause_of(self, run: TaskRun) -> config_lib.Cause:
+  def _cause_of(self, run: task_run.TaskRun) -> config_lib.Cause:
     lines = list(run.log.tail)
     if os.path.exists(run.order.error_path):
       with open(run.order.error_path) as f:
@@ -272,7 +230,7 @@ class Supervisor:
 
   def _on_zygote_lost(self) -> None:
     self._selector.unregister(self._zygote.channel)
-    self._read_lines(self._zygote.reader, self._zygote_log)
+    self._read_lines(self._zygote.reader)
     exit_code = self._zygote.wait()
     tail = tuple(self._zygote_log.tail)
     self.fail(config_lib.Cause('zygote', exit_code, tail))
@@ -284,24 +242,26 @@ class Supervisor:
   def _watch_lines(
     self, reader: output.LineReader, log: output.TaskLog
   ) -> None:
-    self.watch(reader, functools.partial(self._read_lines, reader, log))
+    self._open[reader] = log
+    self.watch(reader, functools.partial(self._read_lines, reader))
 
-  def _read_lines(
-    self, reader: output.LineReader, log: output.TaskLog, last: bool = False
-  ) -> None:
-    if reader.closed:  # Since, in this turn of the loop.
-      return
-    log.write(reader.read())
-    if reader.closed or last:
-      self._selector.unregister(reader)
-      log.write(reader.close())
+  def _read_lines(self, reader: output.LineReader) -> None:
+    # It may have been closed since, in this turn of the loop.
+    if reader in self._open:
+      self._open[reader].write(reader.read())
+      if reader.closed:
+        self._close_reader(reader)
+
+  def _close_reader(self, reader: output.LineReader) -> None:
+    self._selector.unregister(reader)
+    self._open.pop(reader).write(reader.close())
 
   def _note(self, text: str) -> None:
     self._log.write([text])
 
   def _write_status(self, state: str) -> None:
     self._status_at = time.monotonic() + _STATUS_SECS
-    if self._config.log_dir is None:
+    if self._status_dir is None:
       return
     pid = os.getpid()
     launcher = {
@@ -311,4 +271,9 @@ class Supervisor:
       'exit_code': self.exit_code if state == 'ended' else None,
     }
     tasks = [run.describe() for run in self._runs.values()]
-    status.write(self._config.log_dir, {'launcher': launcher, 'tasks': tasks})
+    try:
+      status.write(self._status_dir, {'launcher': launcher, 'tasks': tasks})
+    except OSError as e:
+      # As with a task's log, a full disk must not end a run that goes on.
+      self._status_dir = None
+      self._note(f'The status is no longer written: {e}')

@@ -1,17 +1,25 @@
 """What the process of one task does, however it was started."""
 
+import atexit
+import gc
 import json
+import os
 import pickle
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from absl import app, flags
 from launchpad.launch import worker_manager
+from launchpad.nodes.python import node
 
 from backends import environment, linux, wire
+
+# Files whose frames tell nothing at the head of a traceback.
+_MACHINERY = (__file__, app.__file__, node.__file__)
 
 
 def renew_randomness() -> None:
@@ -24,32 +32,41 @@ def renew_randomness() -> None:
     numpy.random.seed()
 
 
-def run(order: wire.Order) -> None:
-  """Runs the task's function, then ends the process by SystemExit.
+def run(order: wire.Order) -> NoReturn:
+  """Runs the task's function, then ends the process.
 
   Args:
-    order: what to run.
-
-  Raises:
-    SystemExit: the function returned, or asked for it.
-    Exception: what the function raised, once it is in `order.error_path`.
+    order: what to run. The traceback of what it raises goes to standard error
+      and into `order.error_path`.
   """
   sys.stdout.reconfigure(line_buffering=True)
   sys.argv = [order.task]
   linux.set_name(order.task)
   try:
-    environment.apply(order.env)
-    with open(order.function_path, 'rb') as f:
-      function = pickle.load(f)
-    app.run(
-      lambda _: _run_as_node(function),
-      argv=[order.task, *order.flags],
-      flags_parser=lambda argv: flags.FLAGS(argv, known_only=True),
-    )
-  except Exception:
+    _run_function(order)
+    exit_code = 0
+  except SystemExit as e:
+    exit_code = _exit_code(e)
+  except BaseException as e:
+    exit_code = 1
+    text = _format(e)
+    sys.stderr.write(text)
     with open(order.error_path, 'w') as f:
-      f.write(traceback.format_exc())
-    raise
+      f.write(text)
+  _leave(exit_code)
+
+
+def _run_function(order: wire.Order) -> None:
+  environment.apply(order.env)
+  # Loaded first, because the modules that it needs may define flags; and left
+  # in no variable, so that what it made is finalized when it returns.
+  with open(order.function_path, 'rb') as f:
+    functions = [pickle.load(f)]
+  app.run(
+    lambda _: _run_as_node(functions.pop()),
+    argv=[order.task, *order.flags],
+    flags_parser=lambda argv: flags.FLAGS(argv, known_only=True),
+  )
 
 
 def _run_as_node(function: Callable[[], Any]) -> None:
@@ -59,6 +76,35 @@ def _run_as_node(function: Callable[[], Any]) -> None:
   worker_manager.WorkerManager(register_in_thread=True)
   signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
   function()
+
+
+def _format(error: BaseException) -> str:
+  frames = error.__traceback__
+  while frames and frames.tb_frame.f_code.co_filename in _MACHINERY:
+    frames = frames.tb_next
+  return ''.join(traceback.format_exception(type(error), error, frames))
+
+
+def _exit_code(error: SystemExit) -> int:
+  if error.code is None or isinstance(error.code, int):
+    return error.code or 0
+  print(error.code, file=sys.stderr)
+  return 1
+
+
+def _leave(exit_code: int) -> NoReturn:
+  """Ends the process as Python does, but before modules are torn down.
+
+  Where daemon threads still call into gRPC, TensorFlow or JAX, that aborts
+  ("terminate called without an active exception"), and a task which did all it
+  had to would count as crashed.
+  """
+  threading._shutdown()  # Joins what is not a daemon.
+  atexit._run_exitfuncs()
+  gc.collect()  # A file in a cycle of references is flushed and closed.
+  sys.stdout.flush()
+  sys.stderr.flush()
+  os._exit(exit_code)
 
 
 def main() -> None:

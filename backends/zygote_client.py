@@ -1,5 +1,6 @@
 """The launcher's side of the zygote."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Sequence
@@ -55,15 +56,20 @@ class ZygoteClient:
   def start(self, order: wire.Order) -> output.LineReader:
     """Asks for a process; returns its output."""
     reader, writer = os.pipe()
-    try:
-      self.channel.send({'do': 'start', 'order': order}, [writer])
-    finally:
-      os.close(writer)
+    self._send({'do': 'start', 'order': order}, [writer])
+    os.close(writer)
     return output.LineReader(reader)
 
   def signal(self, task: str, signum: int) -> None:
     """Sends a signal to a task if it runs; SIGKILL to all its session."""
-    self.channel.send({'do': 'signal', 'task': task, 'signal': signum})
+    self._send({'do': 'signal', 'task': task, 'signal': signum})
+
+  def _send(
+    self, message: dict[str, Any], descriptors: Sequence[int] = ()
+  ) -> None:
+    # If it is gone, the next `receive` says so.
+    with contextlib.suppress(ConnectionError):
+      self.channel.send(message, descriptors)
 
   def wait(self) -> int:
     """Waits for a zygote that is about to end; returns its exit code."""

@@ -95,7 +95,9 @@ def test_siblings_draw_different_random_numbers(start):
 
 def test_tensorflow_and_reverb_work_in_forks():
   def serve():
-    import launchpad as lp
+    import threading
+    import time
+
     import reverb
     import tensorflow as tf
 
@@ -112,8 +114,17 @@ def test_tensorflow_and_reverb_work_in_forks():
     )
     sample = next(dataset.as_numpy_iterator())
     print('sampled', float(sample.data[0]))
-    server.stop()
-    lp.stop()
+
+    def keep_busy():
+      while True:
+        client.insert([tf.constant(1.0).numpy()], {'queue': 1.0})
+        list(tf.data.Dataset.range(3).as_numpy_iterator())
+        next(client.sample('queue'))
+
+    # A thread in the middle of a call into C++ must not make the end a crash.
+    for _ in range(4):
+      threading.Thread(target=keep_busy, daemon=True).start()
+    time.sleep(0.5)
 
   result, lines = helpers.run(
     helpers.program(server=serve), preload=['tensorflow', 'reverb']

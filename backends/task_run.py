@@ -1,0 +1,60 @@
+"""One task of a run, and what became of it so far."""
+
+import dataclasses
+from typing import Any
+
+from backends import config, output, tasks, wire
+
+
+@dataclasses.dataclass
+class TaskRun:
+  """One task and the process that it has now.
+
+  Attributes:
+    task: the task.
+    order: what its process is told.
+    log: where its lines go.
+    budget: the restarts left.
+    state: `waiting` for its first start, `starting`, `running`, `backoff`
+      before a restart, `stopping`; then for good `finished`, `failed`,
+      `stopped` or `killed`.
+    pid: of the process it has, or had last.
+    started: when that started, in seconds since the epoch.
+    restarts: how often it was started again.
+    restart_at: when it will be, by the monotonic clock.
+    exit_code: of its last process that ended.
+    reader: what the process that it has prints.
+  """
+
+  task: tasks.Task
+  order: wire.Order
+  log: output.TaskLog
+  budget: config.RestartBudget
+  state: str = 'waiting'
+  pid: int | None = None
+  started: float | None = None
+  restarts: int = 0
+  restart_at: float = 0.0
+  exit_code: int | None = None
+  reader: output.LineReader | None = None
+
+  @property
+  def alive(self) -> bool:
+    """Whether it has, or is about to have, a process."""
+    return self.state in ('starting', 'running', 'stopping')
+
+  @property
+  def over(self) -> bool:
+    return self.state in ('finished', 'failed', 'stopped', 'killed')
+
+  def describe(self) -> dict[str, Any]:
+    """What `status` shows of it."""
+    return {
+      'label': self.task.label,
+      'index': self.task.index,
+      'pid': self.pid,
+      'state': self.state,
+      'started': self.started,
+      'restarts': self.restarts,
+      'exit_code': self.exit_code,
+    }
