@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+import warnings
 
 import jax
 
@@ -34,7 +35,7 @@ def apply() -> None:
   _check_jax()
   _restore_jax_aliases()
   _import_tfp_without_tensorflow()
-  _silence_gym_notice()
+  _silence_what_the_old_releases_say()
 
 
 def _check_jax() -> None:
@@ -86,9 +87,17 @@ def _import_tfp_without_tensorflow() -> None:
   tfp.experimental = types.SimpleNamespace(substrates=tfp.substrates)
 
 
-def _silence_gym_notice() -> None:
-  """Keeps gym 0.25 from printing its notice in every process.
+def _silence_what_the_old_releases_say() -> None:
+  """Keeps warnings that the pinned releases cause out of every process.
 
-  acme/wrappers/gym_wrapper.py imports gym; this template steps Gymnasium.
+  acme/wrappers/gym_wrapper.py imports gym, which prints that it is no longer
+  maintained; acme/agents/jax/actors.py passes `backend` to `jax.jit`; and
+  reverb, gym and TensorFlow use what Python and NumPy have deprecated.
   """
   importlib.import_module('gym_notices.notices').notices.clear()
+  for message in (
+    'backend and device argument on jit is deprecated',
+    'distutils Version classes are deprecated',
+    '`np.bool8` is a deprecated alias',
+  ):
+    warnings.filterwarnings('ignore', message)

@@ -86,6 +86,15 @@ class EvaluatorFactory(Protocol):
   ) -> core.Worker: ...
 
 
+def default_logger_factory(
+  label: str, steps_key: str | None = None, task_id: int = 0
+) -> loggers.Logger:
+  """Returns a logger that prints a line a second and keeps nothing."""
+  return loggers.make_default_logger(
+    f'{label}/{task_id}', save_data=False, print_fn=print
+  )
+
+
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig:
   """An experiment, whole: what `programs.distributed.make_program` runs.
@@ -119,7 +128,7 @@ class ExperimentConfig:
   evaluator_factories: Sequence[EvaluatorFactory] | None = None
   environment_spec: specs.EnvironmentSpec | None = None
   observers: Sequence[observers_lib.EnvLoopObserver] = ()
-  logger_factory: LoggerFactory = loggers.make_default_logger
+  logger_factory: LoggerFactory = default_logger_factory
   checkpointing: checkpoint.CheckpointingConfig | None = None
   variable_names: Sequence[str] = ('policy',)
 
@@ -201,7 +210,7 @@ def default_evaluator_factory(
   environment_factory: EnvironmentFactory,
   network_factory: NetworkFactory,
   policy_factory: Callable[..., Policy],
-  logger_factory: LoggerFactory = loggers.make_default_logger,
+  logger_factory: LoggerFactory = default_logger_factory,
   observers: Sequence[observers_lib.EnvLoopObserver] = (),
   rest_seconds: float = 3.0,
 ) -> EvaluatorFactory:

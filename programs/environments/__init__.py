@@ -13,6 +13,7 @@ environment that an actor calls in its own process.
 from programs.environments.errors import UnknownEnvironmentError
 from programs.environments.factory import (
   EnvironmentFactory,
+  adapt,
   check_environment,
   make_environment_factory,
 )
@@ -20,6 +21,7 @@ from programs.environments.factory import (
 __all__ = [
   'EnvironmentFactory',
   'UnknownEnvironmentError',
+  'adapt',
   'check_environment',
   'make_environment_factory',
 ]

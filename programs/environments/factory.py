@@ -26,9 +26,7 @@ _NO_RANGE = 1e30
 class EnvironmentFactory:
   """Makes the environment of one name; plain data, so it can be pickled.
 
-  Every environment is brought to the form that Acme's agents take: 32-bit
-  observations, rewards and discrete actions, and continuous actions which have
-  bounds scaled to [-1, 1], clipped on the way in.
+  Every environment is brought to the form that Acme's agents take; see `adapt`.
 
   Attributes:
     name: scheme and name, such as 'gym:Pendulum-v1'.
@@ -45,17 +43,25 @@ class EnvironmentFactory:
     Raises:
       UnknownEnvironmentError: the name means no environment.
     """
-    # Late, so that `check_environment` need not wait for Acme's imports.
-    import compat  # noqa: F401
-
-    from acme import wrappers
-
     rendering.use_no_screen()
     family, name = _split(self.name)
-    environment = family.make(name, int(seed))
-    if _can_be_rescaled(environment.action_spec()):
-      environment = wrappers.CanonicalSpecWrapper(environment, clip=True)
-    return wrappers.SinglePrecisionWrapper(environment)
+    return adapt(family.make(name, int(seed)))
+
+
+def adapt(environment: dm_env.Environment) -> dm_env.Environment:
+  """Returns an environment in the form that Acme's agents take.
+
+  Observations, rewards and discounts become 32-bit, and continuous actions are
+  scaled to [-1, 1] where they have bounds, and clipped on the way in.
+  """
+  # Late, so that `check_environment` need not wait for Acme's imports.
+  import compat  # noqa: F401
+
+  from acme import wrappers
+
+  if _can_be_rescaled(environment.action_spec()):
+    environment = wrappers.CanonicalSpecWrapper(environment, clip=True)
+  return wrappers.SinglePrecisionWrapper(environment)
 
 
 def make_environment_factory(name: str) -> EnvironmentFactory:
