@@ -1,5 +1,6 @@
 """Weights between processes, over a Reverb server."""
 
+from container.host_cache import sweep
 from container.publisher import Publisher
 from container.reverb_variable_container import (
   ReverbVariableContainer,
@@ -21,5 +22,6 @@ __all__ = [
   'ReverbVariableContainer',
   'Snapshot',
   'VariableSource',
+  'sweep',
   'variable_table',
 ]

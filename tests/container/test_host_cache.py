@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -145,11 +146,12 @@ def test_the_last_to_leave_cleans_up(address, root):
 
 
 _CRASH = """
-import os, signal, sys, numpy, pathlib
-from container import host_cache
-cache = host_cache.HostCache(b'crashed', 'variables', pathlib.Path(sys.argv[1]))
-cache.write(host_cache.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)]))
-open(cache._folder / 'torn', 'w').write('half of a version')
+import os, pathlib, runpy, signal, sys, numpy
+module = runpy.run_path(sys.argv[1])  # Without the package's slow imports.
+root = pathlib.Path(sys.argv[2])
+cache = module['HostCache'](b'crashed', 'variables', root)
+cache.write(module['Entry'](1, 1.5, 1, 0., True, [numpy.zeros(9)]))
+next(root.glob('*-*')).joinpath('torn').write_text('half of a version')
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -158,7 +160,8 @@ def test_what_a_crash_left_is_removed_by_the_next_program(root):
   root.parent.mkdir(exist_ok=True)
   living = host_cache.HostCache(b'living', 'variables', root)
   living.write(entry(1, 1))
-  subprocess.run([sys.executable, '-c', _CRASH, str(root)], timeout=120)
+  args = [sys.executable, '-c', _CRASH, host_cache.__file__, str(root)]
+  assert subprocess.run(args, timeout=60).returncode == -signal.SIGKILL
   assert (root / (b'crashed'.hex() + '-' + b'variables'.hex())).is_dir()
   host_cache.sweep(root)
   assert [path.name for path in root.iterdir() if path.is_dir()] == [

@@ -1,0 +1,20 @@
+"""The short form of `python -m benchmarks.soak`."""
+
+import pathlib
+import subprocess
+import sys
+
+
+def test_kills_tear_nothing_and_take_nobody_back():
+  command = [sys.executable, '-m', 'benchmarks.soak']
+  command += ['--seconds=15', '--kill_every=2']
+  done = subprocess.run(
+    command,
+    cwd=pathlib.Path(__file__).parents[2],
+    stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
+    text=True,
+    timeout=240,
+  )
+  assert done.returncode == 0, done.stderr[-3000:]
+  assert 'nothing torn, nothing back' in done.stdout
