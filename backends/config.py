@@ -52,8 +52,9 @@ class LocalConfig:
   """How a program runs on this machine.
 
   Attributes:
-    default_env: environment variables of every task.
-    env: environment variables by label, over `default_env`.
+    default_env: environment variables of every task; None unsets one that the
+      launcher has.
+    env: environment variables by label, over `default_env`; None unsets.
     preload: modules that the parent of all tasks imports before it forks them.
       They must start no thread.
     start: `fork` tasks off that parent, or `spawn` an interpreter for each.
@@ -65,8 +66,12 @@ class LocalConfig:
       `status.json`; None keeps no files.
   """
 
-  default_env: Mapping[str, str] = dataclasses.field(default_factory=dict)
-  env: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+  default_env: Mapping[str, str | None] = dataclasses.field(
+    default_factory=dict
+  )
+  env: Mapping[str, Mapping[str, str | None]] = dataclasses.field(
+    default_factory=dict
+  )
   preload: Sequence[str] = ()
   start: Literal['fork', 'spawn'] = 'fork'
   restart: Mapping[str, RestartPolicy] = dataclasses.field(default_factory=dict)
@@ -86,7 +91,7 @@ class LocalConfig:
         f"['learner']], got {self.stop_order!r}."
       )
 
-  def task_env(self, label: str) -> dict[str, str]:
+  def task_env(self, label: str) -> dict[str, str | None]:
     return {**self.default_env, **self.env.get(label, {})}
 
 

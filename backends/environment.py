@@ -9,8 +9,8 @@ was imported. What holds then:
 - `JAX_PLATFORMS` and all else that JAX reads at import: set in `jax.config`.
 - `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: set in each loaded OpenBLAS.
 
-`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like do not hold: use
-`start='spawn'`, or set them for the launcher.
+`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like hold only as part of the
+`default_env`, which the parent of all forks has too, or with `start='spawn'`.
 """
 
 import ctypes
@@ -30,24 +30,38 @@ _OPENBLAS_NAMES = tuple(
 )
 
 
-def apply(env: Mapping[str, str]) -> None:
+def merged(env: Mapping[str, str | None]) -> dict[str, str]:
+  """Returns this process's environment with changes.
+
+  Args:
+    env: names and values; None unsets.
+  """
+  both = {**os.environ, **env}
+  return {name: value for name, value in both.items() if value is not None}
+
+
+def apply(env: Mapping[str, str | None]) -> None:
   """Sets the variables, in the libraries that are loaded already too.
 
   Args:
-    env: names and values.
+    env: names and values; None unsets.
 
   Raises:
     ValueError: JAX does not take one of the values.
   """
-  os.environ.update(env)
+  values = merged(env)
+  for name, value in env.items():
+    if value is None:
+      os.environ.pop(name, None)
+  os.environ.update(values)
   _update_jax(env)
-  threads = next((env[k] for k in THREAD_COUNTS if k in env), None)
+  threads = next((values[k] for k in THREAD_COUNTS if k in values), None)
   if threads is not None:
     for set_threads in openblas('set_num_threads'):
       set_threads(int(threads))
 
 
-def _update_jax(env: Mapping[str, str]) -> None:
+def _update_jax(env: Mapping[str, str | None]) -> None:
   jax = sys.modules.get('jax')
   if jax is None:
     return
@@ -61,8 +75,10 @@ def _update_jax(env: Mapping[str, str]) -> None:
       raise ValueError(f'JAX does not take {name}={text!r}: {e}') from e
 
 
-def _parse(text: str, current: object) -> object:
+def _parse(text: str | None, current: object) -> object:
   """Reads a value as being of the type of the current one."""
+  if text is None:
+    return None
   if isinstance(current, bool):
     return text.lower() in ('1', 'true', 't', 'yes', 'y', 'on')
   if isinstance(current, int):

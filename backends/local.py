@@ -139,7 +139,7 @@ def _supervise(
     zygote_log = logs.open('zygote', 0, 'zygote')
     stack.enter_context(wakeups.handling_signals())
     zygote = zygote_client.ZygoteClient(
-      directory, config.preload, config.start == 'fork'
+      directory, config.preload, config.start == 'fork', config.default_env
     )
     boss = supervisor.Supervisor(runs, zygote, config, launcher_log, zygote_log)
     stack.callback(boss.close)

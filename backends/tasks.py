@@ -19,14 +19,15 @@ class Task:
     label: the label of the node's group.
     index: the node's position in its group.
     function: what the process runs; takes nothing.
-    env: environment variables, on top of those of the launching process.
+    env: environment variables, on top of those of the launching process; None
+      unsets.
     addresses: what other tasks reach this one at, bound already.
   """
 
   label: str
   index: int
   function: Callable[[], Any]
-  env: Mapping[str, str]
+  env: Mapping[str, str | None]
   addresses: tuple[lp.Address, ...]
 
   @property
@@ -44,7 +45,7 @@ def from_program(
   *,
   program_stopper: ProgramStopper,
   make_address: Callable[[], lp.AbstractAddressBuilder],
-  env: Callable[[str], Mapping[str, str]] = lambda label: {},
+  env: Callable[[str], Mapping[str, str | None]] = lambda label: {},
 ) -> list[Task]:
   """Prepares a program for launch and returns what there is to run.
 

@@ -17,14 +17,14 @@ class Order(NamedTuple):
     function_path: the file of the pickled function.
     error_path: the file for the traceback of what the function raised.
     flags: absl flags, as on a command line.
-    env: environment variables.
+    env: environment variables; None unsets.
   """
 
   task: str
   function_path: str
   error_path: str
   flags: Sequence[str]
-  env: dict[str, str]
+  env: dict[str, str | None]
 
 
 class Channel:

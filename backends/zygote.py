@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import psutil
 
-from backends import bootstrap, linux, wire
+from backends import bootstrap, environment, linux, wire
 
 # How long killed processes may take to vanish before they are given up.
 _REAP_SECS = 5.0
@@ -109,7 +109,7 @@ class Zygote:
     # An interpreter that still imports has nothing to save.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     command = bootstrap.command('worker', self._directory, json.dumps(order))
-    os.execve(command[0], command, {**os.environ, **order.env})
+    os.execve(command[0], command, environment.merged(order.env))
 
   def _reap(self) -> None:
     while True:

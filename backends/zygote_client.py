@@ -3,7 +3,7 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backends import bootstrap, environment, linux, output, wire
@@ -17,13 +17,20 @@ _NO_PROXY = '127.0.0.1,localhost'
 class ZygoteClient:
   """Starts a zygote, talks to it, and ends it with all its descendants."""
 
-  def __init__(self, directory: str, preload: Sequence[str], fork: bool):
+  def __init__(
+    self,
+    directory: str,
+    preload: Sequence[str],
+    fork: bool,
+    env: Mapping[str, str | None],
+  ):
     """Starts the process; it says `ready` when it has imported.
 
     Args:
       directory: the run's private folder.
       preload: modules for it to import.
       fork: whether it forks the tasks off itself.
+      env: environment variables that all tasks share; None unsets.
     """
     self._marker = f'{_MARKER}={directory}'
     self.channel, theirs = wire.pair()
@@ -31,7 +38,7 @@ class ZygoteClient:
     bootstrap.save_paths(directory)
     self._process = subprocess.Popen(
       bootstrap.command('zygote', directory, str(theirs)),
-      env=_environment(directory),
+      env=_environment(directory, env),
       stdin=subprocess.DEVNULL,
       stdout=pipe_writer,
       stderr=pipe_writer,
@@ -92,8 +99,10 @@ class ZygoteClient:
       linux.kill_marked(self._marker)
 
 
-def _environment(directory: str) -> dict[str, str]:
-  env = dict(os.environ)
+def _environment(
+  directory: str, changes: Mapping[str, str | None]
+) -> dict[str, str]:
+  env = environment.merged(changes)
   env[_MARKER] = directory
   env['no_proxy'] = ','.join(filter(None, [env.get('no_proxy'), _NO_PROXY]))
   for name in environment.THREAD_COUNTS:
@@ -102,7 +111,7 @@ def _environment(directory: str) -> dict[str, str]:
   return env
 
 
-def task_environment(env: dict[str, str]) -> dict[str, str]:
+def task_environment(env: Mapping[str, str | None]) -> dict[str, str | None]:
   """Returns what a task must set on top of the zygote's environment."""
   counts = {n: os.environ.get(n, '1') for n in environment.THREAD_COUNTS}
   return {**counts, **env}

@@ -66,11 +66,52 @@ def test_holds_in_forks_after_jax_is_imported():
   assert not lines.of('launcher/0')
 
 
+@pytest.mark.parametrize('start', ['fork', 'spawn'])
+def test_none_unsets(start, monkeypatch):
+  monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '7')
+
+  def show():
+    import jax
+
+    print(os.environ.get('CUDA_VISIBLE_DEVICES'), jax.config.jax_platforms)
+
+  result, lines = helpers.run(
+    helpers.program(actor=show, learner=show),
+    preload=['jax'],
+    start=start,
+    default_env={'CUDA_VISIBLE_DEVICES': '', 'JAX_PLATFORMS': 'cpu'},
+    env={'learner': {'CUDA_VISIBLE_DEVICES': None, 'JAX_PLATFORMS': None}},
+  )
+  assert result.exit_code == 0
+  assert lines.of('actor/0') == [' cpu']
+  assert lines.of('learner/0') == ['None None']
+
+
+def test_the_parent_imports_with_what_all_tasks_share(tmp_path, monkeypatch):
+  (tmp_path / 'read_at_import.py').write_text(
+    'import os\nSEEN = os.environ["READ_AT_IMPORT"]\n'
+  )
+  monkeypatch.syspath_prepend(tmp_path)
+
+  def show():
+    import read_at_import
+
+    print(read_at_import.SEEN)
+
+  result, lines = helpers.run(
+    helpers.program(node=show),
+    preload=['read_at_import'],
+    default_env={'READ_AT_IMPORT': 'yes'},
+  )
+  assert result.exit_code == 0
+  assert lines.of('node/0') == ['yes']
+
+
 def test_a_value_that_jax_refuses_is_named():
   result, _ = helpers.run(
     helpers.program(node=_report_failure),
     preload=['jax'],
-    default_env={'JAX_NUM_CPU_DEVICES': 'many'},
+    env={'node': {'JAX_NUM_CPU_DEVICES': 'many'}},
   )
   assert result.exit_code == 1
   assert "JAX_NUM_CPU_DEVICES='many'" in result.cause.lines[-1]
