@@ -110,6 +110,7 @@ def _pushing(peer, address, values) -> dict[str, Callable]:
 
 def _reading(peer, address, values) -> dict[str, Callable]:
   pull = peer.reader(address, values)
+  checks = []
 
   def no_news() -> float | None:
     check = peer.checker(address, values)
@@ -121,15 +122,16 @@ def _reading(peer, address, values) -> dict[str, Callable]:
 
   return {
     'pull': lambda: _seconds(pull),
-    'news': lambda: _await_news(peer, address, values),
+    # Made before the push, so that the push is news to it.
+    'expect': lambda: checks.append(peer.checker(address, values)),
+    'news': lambda: _await_news(checks.pop()),
     'no_news': no_news,
     'received': getattr(peer, 'received', lambda: None),
   }
 
 
-def _await_news(peer, address, values) -> float:
+def _await_news(check: Callable[[], Any]) -> float:
   """When this reader has the next version, however it learns of it."""
-  check = peer.checker(address, values)
   while check() is None:
     pass
   return time.monotonic()
@@ -192,8 +194,8 @@ def _measure(pusher: Role, crowd: list[Role], size: int) -> dict[str, Any]:
     row['no_news_us'] = no_news * 1e6
     delays = []
     for _ in range(_REPEATS.value):
+      crowd[0].call('expect')
       crowd[0].start('news')
-      time.sleep(0.05)  # Until it asks for news in a loop.
       start = pusher.call('push')[0]
       delays.append(crowd[0].result() - start)
     row['news_ms'] = statistics.median(delays) * 1e3

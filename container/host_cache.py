@@ -276,8 +276,8 @@ def _write_file(path: pathlib.Path, entry: Entry) -> int:
     path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
   )
   try:
-    # Claims the room at once: a full disk is an error here, not a signal later.
-    os.posix_fallocate(descriptor, 0, size)
+    # Not through a mapping, where a full disk would be a signal, not an error.
+    os.truncate(descriptor, size)
     _write_at(descriptor, header, 0)
     at = _aligned(len(header))
     for array in entry.arrays:

@@ -11,8 +11,7 @@ def test_kills_tear_nothing_and_take_nobody_back():
   done = subprocess.run(
     command,
     cwd=pathlib.Path(__file__).parents[2],
-    stdout=subprocess.PIPE,
-    stderr=subprocess.PIPE,
+    capture_output=True,
     text=True,
     timeout=240,
   )
