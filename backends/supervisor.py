@@ -202,21 +202,24 @@ class Supervisor:
     elif exit_code == 0:
       run.state = 'finished'
     else:
-      self._on_crash(run)
+      self._on_crash(run, asked)
 
-  def _on_crash(self, run: task_run.TaskRun) -> None:
+  def _on_crash(self, run: task_run.TaskRun, asked: bool) -> None:
     cause = self._cause_of(run)
-    how = cause.signal or f'code {run.exit_code}'
-    delay = run.budget.spend(time.monotonic()) if self._stop is None else None
+    # A task that was asked to stop and crashed has not saved what it should.
+    delay = None if asked else run.budget.spend(time.monotonic())
     if delay is None:
       run.state = 'failed'
       self.fail(cause)
       return
+    ended = f'{run.task.name} ended with {cause.signal or run.exit_code}'
+    if self._stop is not None:
+      run.state = 'failed'
+      self._note(f'{ended}; the run stops, so it does not start again.')
+      return
     run.state = 'backoff'
     run.restart_at = time.monotonic() + delay
-    self._note(
-      f'{run.task.name} ended with {how}; it starts again in {delay:g} s.'
-    )
+    self._note(f'{ended}; it starts again in {delay:g} s.')
 
   def _cause_of(self, run: task_run.TaskRun) -> config_lib.Cause:
     lines = list(run.log.tail)

@@ -121,6 +121,31 @@ def test_a_failure_while_stopping_is_a_failure(marker):
   assert result.cause.task == 'learner/0'
 
 
+def test_a_crash_before_its_turn_to_stop_is_forgiven_by_its_policy(
+  marker, tmp_path
+):
+  def client():
+    lp.wait_for_stop()
+    (tmp_path / 'stopping').touch()
+    helpers.wait_until(
+      lambda: status.read(str(tmp_path))['tasks'][1]['state'] == 'failed',
+      'the launcher to see the crash',
+    )
+
+  def server():
+    helpers.wait_until((tmp_path / 'stopping').exists, 'the client to stop')
+    os.kill(os.getpid(), signal.SIGKILL)
+
+  result, lines = helpers.run(
+    helpers.program(client=client, server=server, stopper=lambda: lp.stop()),
+    stop_order=[['client'], ['server']],
+    restart={'server': local.RestartPolicy()},
+    log_dir=str(tmp_path),
+  )
+  assert (result.exit_code, result.cause) == (0, None)
+  assert any('server/0 ended with SIGKILL' in x for x in lines.of('launcher/0'))
+
+
 def test_what_does_not_stop_is_killed_and_named(marker):
   def stubborn():
     print('on and on')
@@ -292,11 +317,19 @@ def test_a_child_of_a_crashed_task_is_killed(marker, tmp_path):
     helpers.wait_until(
       lambda: len(helpers.marked(marker)) == 2, 'the child to be killed'
     )
+    # A stop ahead of the news of the crash would make it the run's failure.
+    helpers.wait_until(
+      lambda: (
+        'backoff' in (t['state'] for t in status.read(str(tmp_path))['tasks'])
+      ),
+      'the launcher to see the crash',
+    )
     lp.stop()
 
   result, _ = helpers.run(
     helpers.program(parent=parent, watcher=watcher),
     restart={'parent': local.RestartPolicy(max_restarts=1, backoff=600)},
+    log_dir=str(tmp_path),
   )
   assert result.exit_code == 0
 
