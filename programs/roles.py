@@ -36,7 +36,7 @@ def local_config(log_dir: str, preload: tuple[str, ...] = ()):
   """
   return local.LocalConfig(
     default_env=_EVERY_ROLE,
-    env={'learner': {name: os.environ.get(name, '') for name in _LEARNER}},
+    env={'learner': {name: os.environ.get(name) for name in _LEARNER}},
     preload=[*_PRELOAD, *preload],
     restart={
       role: local.RestartPolicy() for stage in _STOP_ORDER for role in stage
