@@ -1,6 +1,6 @@
 """Runs a Launchpad program as supervised processes of this machine.
 
-result = local.run(program, config=local.LocalConfig(preload=['jax']))
+result = local.run(make_program, config=local.LocalConfig(preload=['jax']))
 sys.exit(result.exit_code)
 """
 
@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import launchpad as lp
 from absl import flags
@@ -32,7 +32,7 @@ _FLUSH_SECS = 5.0
 
 
 def run(
-  program: lp.Program,
+  program: lp.Program | Callable[[], lp.Program],
   *,
   config: LocalConfig | None = None,
   on_line: output.OnLine | None = None,
@@ -44,7 +44,8 @@ def run(
   last thing written to standard error.
 
   Args:
-    program: the program, built.
+    program: the program, built; or a function that builds it, called while
+      `config.preload` is being imported in another process.
     config: how to run it.
     on_line: called with label, index and text of each line that a task
       prints, in a thread of its own; by default it is printed.
@@ -53,7 +54,7 @@ def run(
     How it ended.
 
   Raises:
-    RuntimeError: a node cannot be pickled; nothing was started.
+    RuntimeError: a node cannot be pickled; no task was started.
     TypeError: a node has no function to run.
     ValueError: the program is empty.
   """
@@ -66,14 +67,18 @@ def run(
     stack.callback(listener.close)
     ports = loopback.ReservedPorts()
     stack.callback(ports.close)
+    zygote = zygote_client.ZygoteClient(
+      directory, config.preload, config.start == 'fork', config.default_env
+    )
+    stack.callback(zygote.discard)
     tasks = tasks_lib.from_program(
-      program,
+      program if isinstance(program, lp.Program) else program(),
       program_stopper=listener.stopper,
       make_address=ports.reserve,
       env=config.task_env,
     )
     orders = [_order(task, directory) for task in tasks]
-    boss = _supervise(tasks, orders, config, on_line, listener, directory)
+    boss = _supervise(tasks, orders, config, on_line, listener, zygote)
   if boss.cause is not None:
     print(boss.cause, file=sys.stderr, flush=True)
   return Result(
@@ -116,7 +121,7 @@ def _supervise(
   config: LocalConfig,
   on_line: output.OnLine | None,
   listener: loopback.StopListener,
-  directory: str,
+  zygote: zygote_client.ZygoteClient,
 ) -> supervisor.Supervisor:
   """Runs the tasks; returns with no process left and all lines written."""
   with contextlib.ExitStack() as stack:
@@ -138,9 +143,6 @@ def _supervise(
     launcher_log = logs.open('launcher', 0, 'launcher')
     zygote_log = logs.open('zygote', 0, 'zygote')
     stack.enter_context(wakeups.handling_signals())
-    zygote = zygote_client.ZygoteClient(
-      directory, config.preload, config.start == 'fork', config.default_env
-    )
     boss = supervisor.Supervisor(runs, zygote, config, launcher_log, zygote_log)
     stack.callback(boss.close)
     stack.callback(lambda: zygote.close(boss.ready))
