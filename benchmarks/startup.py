@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import compat  # noqa: F401
@@ -199,8 +199,28 @@ def _learner_time(side: str, directory: str) -> float | None:
     return None
 
 
+def conclusions(rows: Sequence[Row]) -> Iterator[str]:
+  """Yields sentences about a table: ratios of the sides, growth of each."""
+  by_side = {}
+  for row in rows:
+    by_side.setdefault(row.side, {})[row.actors] = row
+  ours, peers = by_side['launch.py'], by_side.get('acme', {})
+  for actors in sorted(ours.keys() & peers.keys()):
+    ratio = peers[actors].learner_s / ours[actors].learner_s
+    yield f'{actors} actors: learns {ratio:.1f} times sooner than acme'
+  for side, runs in by_side.items():
+    few, many = runs[min(runs)], runs[max(runs)]
+    if few is not many:
+      more = (many.pss_mb - few.pss_mb) / (many.actors - few.actors)
+      slower = many.learner_s / few.learner_s
+      yield (
+        f'{side}: {many.actors} actors learn after {slower:.2f} times the time '
+        f'of {few.actors}; one more actor takes {more:.0f} MB'
+      )
+
+
 def main(_) -> None:
-  """Prints a row a run."""
+  """Prints a row a run, and what follows from them."""
   sides = ('launch.py', 'acme') if _PEER.value else ('launch.py',)
   rows = []
   print(' '.join(f'{name:>13}' for name in Row._fields))
@@ -213,6 +233,7 @@ def main(_) -> None:
         rows.append(row)
         cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
         print(' '.join(f'{cell:>13}' for cell in cells), flush=True)
+  print(*conclusions(rows), sep='\n')
   if _CSV.value:
     with open(_CSV.value, 'w', newline='') as f:
       csv.writer(f).writerows([Row._fields, *rows])
