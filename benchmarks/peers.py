@@ -24,11 +24,9 @@ class Peer(abc.ABC):
 
   Attributes:
     name: As the table prints it.
-    moves_bytes: Whether each reader's pull goes over the network.
   """
 
   name = ''
-  moves_bytes = True
 
   def serve(self, values: Nest) -> tuple[str, Any]:
     """Starts a server; returns its address and what to keep alive."""
@@ -47,10 +45,6 @@ class Peer(abc.ABC):
     """Returns a function that asks for news when there are none."""
     del address, values
 
-  def wire_bytes(self, values: Nest) -> int:
-    """What this reader has received so far, in bytes of payload."""
-    raise NotImplementedError
-
 
 class Container(Peer):
   """This library, with or without one copy per host."""
@@ -58,7 +52,6 @@ class Container(Peer):
   def __init__(self, host_cache: bool):
     self._host_cache = host_cache
     self.name = 'container, ' + ('same host' if host_cache else 'network')
-    self.moves_bytes = not host_cache
     self._reader = None
 
   def _connect(self, address: str) -> container.ReverbVariableContainer:
@@ -78,6 +71,7 @@ class Container(Peer):
     return lambda: self._reader.snapshot(newer_than=version)
 
   def received(self) -> float:
+    """Bytes of payload that came over the wire to this reader."""
     return self._reader.metrics()['wire_bytes_received']
 
 

@@ -6,9 +6,11 @@ Prints a table, and writes `weights.csv` and `weights.png` beside this file.
 """
 
 import csv
+import ctypes
 import multiprocessing
 import multiprocessing.connection
 import pathlib
+import signal
 import statistics
 import time
 from collections.abc import Callable
@@ -30,6 +32,7 @@ _LEAVES = flags.DEFINE_integer('leaves', 20, 'Leaves of the nest.')
 _FOLDER = pathlib.Path(__file__).parent
 _CALL_SECONDS = 300.0
 _CHECKS = 300
+_DIE_WITH_PARENT = 1
 # A fork of a parent that made no client and no server starts at once.
 _FORK = multiprocessing.get_context('fork')
 _COLUMNS = (
@@ -53,7 +56,9 @@ class Role:
 
   def __init__(self, make: Callable[[], dict[str, Callable]]):
     self._pipe, theirs = _FORK.Pipe()
-    self._process = _FORK.Process(target=_obey, args=(theirs, make))
+    self._process = _FORK.Process(
+      target=_obey, args=(theirs, make), daemon=True
+    )
     self._process.start()
 
   def start(self, call: str) -> None:
@@ -72,18 +77,19 @@ class Role:
     return self.result()
 
   def close(self) -> None:
-    self._pipe.close()
+    # Later forks hold this pipe, too: closing it would tell nobody.
+    self._pipe.send(None)
     self._process.join(10)
     if self._process.is_alive():
       self._process.kill()
 
 
 def _obey(pipe: multiprocessing.connection.Connection, make: Callable) -> None:
+  ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
   calls = make()
   while True:
-    try:
-      call = pipe.recv()
-    except EOFError:
+    call = pipe.recv()
+    if call is None:
       return
     try:
       pipe.send(calls[call]())
