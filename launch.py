@@ -26,7 +26,7 @@ _ENV = flags.DEFINE_string(
 )
 _NUM_STEPS = flags.DEFINE_integer(
   'num_steps',
-  10_000,
+  8_000,
   'Environment steps, of all actors together, after which the run ends.',
   lower_bound=1,
 )
@@ -60,17 +60,13 @@ _WRONG_USAGE = 2
 
 def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
-  # Before Launchpad defines the flag over again, with its own default.
-  launch_type = _LAUNCH_TYPE.value
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
     make_run_dir(run_dir)
-    experiment = make_experiment(run_dir)
+    return launch(run_dir)
   except ValueError as e:
     return refuse(str(e))
-  run_dir_lib.write_config(run_dir, config())
-  return launch(experiment, run_dir, launch_type)
 
 
 def config() -> dict[str, Any]:
@@ -154,28 +150,54 @@ def make_experiment(run_dir: pathlib.Path):
   )
 
 
-def launch(experiment, run_dir: pathlib.Path, launch_type: str) -> int:
-  """Runs the program to its end and says what came of it."""
-  import launchpad as lp
+def make_program(run_dir: pathlib.Path):
+  """Returns the `lp.Program` that the flags describe.
 
+  Raises:
+    ValueError: the environment or the agent cannot be had, or not together.
+  """
+  from programs import distributed
+
+  experiment = make_experiment(run_dir)
+  run_dir_lib.write_config(run_dir, config())
+  return distributed.make_program(experiment, _NUM_ACTORS.value)
+
+
+def launch(run_dir: pathlib.Path) -> int:
+  """Runs the program to its end and says what came of it.
+
+  Raises:
+    ValueError: the program cannot be made.
+  """
+  if _LAUNCH_TYPE.value != 'local':
+    return launch_stock(run_dir, _LAUNCH_TYPE.value)
   from backends import local
-  from programs import distributed, roles
+  from programs import roles
   from reporting import curve, summary
 
-  program = distributed.make_program(experiment, _NUM_ACTORS.value)
-  if launch_type != 'local':
-    lp.launch(program, launch_type, terminal='current_terminal')
-    return 0
   result = local.run(
-    program,
+    lambda: make_program(run_dir),
     config=roles.local_config(
       str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
     ),
   )
   curve.write_learning_curve(run_dir)
-  print(summary.summarize(run_dir, result.wall_time))
-  print(f'{"run directory":<15}{run_dir}')
+  # After a failure, its cause stays the last thing printed.
+  if result.cause is None:
+    print(summary.summarize(run_dir, result.wall_time))
+    print(f'{"run directory":<15}{run_dir}')
   return result.exit_code
+
+
+def launch_stock(run_dir: pathlib.Path, launch_type: str) -> int:
+  """Runs the program by one of Launchpad's own launch types."""
+  import launchpad as lp
+
+  program = make_program(run_dir)
+  running = lp.launch(program, launch_type, terminal='current_terminal')
+  if running is not None:
+    running.wait()
+  return 0
 
 
 def refuse(sentence: str) -> int:

@@ -20,8 +20,6 @@ _EVERY_ROLE = {
   'JAX_PLATFORMS': 'cpu',
   'OMP_NUM_THREADS': '1',
   'TF_CPP_MIN_LOG_LEVEL': '2',
-  'TF_NUM_INTEROP_THREADS': '1',
-  'TF_NUM_INTRAOP_THREADS': '1',
   'XLA_FLAGS': '--xla_cpu_multi_thread_eigen=false',
 }
 _LEARNER = ('CUDA_VISIBLE_DEVICES', 'JAX_PLATFORMS', 'XLA_FLAGS')

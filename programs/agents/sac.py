@@ -33,7 +33,7 @@ class Config:
 
   hidden_layer_sizes: tuple[int, ...] = (64, 64)
   learning_rate: float = 1e-3
-  batch_size: int = 256
+  batch_size: int = 128
   discount: float = 0.99
   tau: float = 0.005
   gradient_steps_per_step: float = 1.0
