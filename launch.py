@@ -180,6 +180,7 @@ def launch(run_dir: pathlib.Path) -> int:
     config=roles.local_config(
       str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
     ),
+    on_line=roles.Printer(),
   )
   curve.write_learning_curve(run_dir)
   # After a failure, its cause stays the last thing printed.

@@ -95,6 +95,8 @@ def _silence_what_the_old_releases_say() -> None:
   reverb, gym and TensorFlow use what Python and NumPy have deprecated.
   """
   importlib.import_module('gym_notices.notices').notices.clear()
+  # Its import puts a filter of its own ahead of all others.
+  importlib.import_module('gym')
   for message in (
     'backend and device argument on jit is deprecated',
     'distutils Version classes are deprecated',

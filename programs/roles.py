@@ -2,7 +2,7 @@
 
 import os
 
-from backends import local
+from backends import local, output
 
 # Clients before what they talk to; the counter last, so that every count and
 # every checkpoint of the others still finds it.
@@ -42,3 +42,14 @@ def local_config(log_dir: str, preload: tuple[str, ...] = ()):
     stop_order=_STOP_ORDER,
     log_dir=log_dir,
   )
+
+
+class Printer(output.Printer):
+  """Prints what the processes say, less Reverb's notes of where it serves.
+
+  They are in the logs all the same.
+  """
+
+  def __call__(self, label: str, index: int, text: str) -> None:
+    if not text.startswith('[reverb/cc/'):
+      super().__call__(label, index, text)

@@ -3,6 +3,7 @@
 import csv
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -84,6 +85,30 @@ def test_a_run_leaves_its_files(run):
   assert float(_rows(run_dir, 'learner_0')[-1]['learner/steps']) > 100
   assert _rows(run_dir, 'evaluator_0')
   assert str(run_dir) in result.stdout
+
+
+def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
+  mark = str(tmp_path)
+  process = subprocess.Popen(
+    [sys.executable, 'launch.py', f'--run_dir={tmp_path}'],
+    cwd=_ROOT,
+    env={**os.environ, _MARK: mark},
+    stdout=subprocess.PIPE,
+    stderr=subprocess.STDOUT,
+    text=True,
+  )
+  for line in process.stdout:
+    if line.startswith('[learner/0]') and 'steps' in line:
+      break
+  process.send_signal(signal.SIGINT)
+  output, _ = process.communicate(timeout=60)
+  assert process.returncode == 130, output
+  assert 'killing' not in output
+  assert _left_over(mark) == []
+  # Closing writes the row that the time filter held back.
+  checkpoints = list((tmp_path / 'checkpoints' / 'learner').iterdir())
+  assert checkpoints
+  assert _rows(tmp_path, 'learner_0')[-1]['learner/steps']
 
 
 @pytest.mark.parametrize(
