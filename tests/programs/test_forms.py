@@ -73,7 +73,7 @@ def _later_form_evaluator(random_key, variable_source, counter, make_actor):
 def program(request):
   spec = specs.make_environment_spec(_ENVIRONMENT(0))
   parts = sac.make_agent(
-    spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=10)
+    spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=190)
   )
   builder, policies = parts.builder, {'policy_factory': parts.policy_factory}
   if request.param == 'later':
@@ -103,7 +103,10 @@ def program(request):
 
 
 def _client(program, label, index=0):
-  return program.groups[label][index].create_handle().dereference()
+  handle = program.groups[label][index].create_handle()
+  if isinstance(handle, lp.CourierHandle):
+    handle.set_client_kwargs(call_timeout=100)
+  return handle.dereference()
 
 
 def test_acts_learns_and_is_evaluated(program):
