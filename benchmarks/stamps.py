@@ -1,6 +1,7 @@
 """Notes of the first step that each process of a measured program takes.
 
-A file of its own, and light: every process of both sides imports it.
+A file of its own, and without Acme: `launch.py` imports it ahead of its flags'
+last use, and Launchpad, which Acme imports, defines one of those over again.
 """
 
 import os
@@ -9,7 +10,6 @@ import sys
 import time
 
 import dm_env
-from acme import wrappers
 
 from programs import environments
 
@@ -18,16 +18,25 @@ DIRECTORY = 'BENCHMARK_STAMPS'
 _ENVIRONMENT = 'gym:Pendulum-v1'
 
 
-class StampedEnvironment(wrappers.EnvironmentWrapper):
+class StampedEnvironment(dm_env.Environment):
   """Stamps the first step."""
 
   def __init__(self, environment: dm_env.Environment, role: str):
-    super().__init__(environment)
+    self._environment = environment
     self._role = role
     self._first = True
 
+  def reset(self) -> dm_env.TimeStep:
+    return self._environment.reset()
+
+  def observation_spec(self):
+    return self._environment.observation_spec()
+
+  def action_spec(self):
+    return self._environment.action_spec()
+
   def step(self, action) -> dm_env.TimeStep:
-    timestep = super().step(action)
+    timestep = self._environment.step(action)
     if self._first:
       self._first = False
       stamp(self._role)

@@ -47,7 +47,7 @@ def make_program(
 
   with program.group('replay'):
     replay = program.add_node(
-      replay_lib.replay_node(lambda: processes.replay_tables(experiment))
+      replay_lib.ReplayNode(lambda: processes.replay_tables(experiment))
     )
 
   with program.group('variable_server'):

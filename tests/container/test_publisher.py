@@ -128,16 +128,10 @@ def test_a_failed_push_raises_at_the_next_call(client):
   with pytest.raises(tf.errors.InvalidArgumentError, match=r'x: expected'):
     publisher.flush(20)
   publisher.publish({'y': np.zeros(3, np.float32)})
-  failed = []
-
-  def is_raised():
-    try:
-      publisher.publish(make(1))
-    except tf.errors.InvalidArgumentError as error:
-      failed.append(error)
-    return failed
-
-  servers.poll(is_raised)
+  # Not by publishing again, which may replace the values before they fail.
+  servers.poll(lambda: publisher._failure)
+  with pytest.raises(tf.errors.InvalidArgumentError, match='y'):
+    publisher.publish(make(1))
   publisher.publish(make(5))
   publisher.close()
   assert client.pull()['x'][0] == 5
