@@ -10,6 +10,7 @@ actor and the learner have taken a step, and ended then.
 
 import contextlib
 import csv
+import functools
 import os
 import pathlib
 import signal
@@ -25,6 +26,7 @@ import compat  # noqa: F401
 import psutil
 from absl import app, flags
 
+from backends import linux
 from benchmarks import stamps
 
 _NUM_ACTORS = flags.DEFINE_list(
@@ -139,6 +141,7 @@ def _running(
       stdout=output,
       stderr=subprocess.STDOUT,
       start_new_session=True,
+      preexec_fn=functools.partial(linux.die_with_parent, os.getpid()),
     )
   try:
     yield process
