@@ -60,11 +60,13 @@ _WRONG_USAGE = 2
 
 def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
+  # Launchpad, once imported, defines this flag over again with its own default.
+  launch_type = _LAUNCH_TYPE.value
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
     make_run_dir(run_dir)
-    return launch(run_dir)
+    return launch(run_dir, launch_type)
   except ValueError as e:
     return refuse(str(e))
 
@@ -163,14 +165,14 @@ def make_program(run_dir: pathlib.Path):
   return distributed.make_program(experiment, _NUM_ACTORS.value)
 
 
-def launch(run_dir: pathlib.Path) -> int:
+def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   """Runs the program to its end and says what came of it.
 
   Raises:
     ValueError: the program cannot be made.
   """
-  if _LAUNCH_TYPE.value != 'local':
-    return launch_stock(run_dir, _LAUNCH_TYPE.value)
+  if launch_type != 'local':
+    return launch_stock(run_dir, launch_type)
   from backends import local
   from programs import roles
   from reporting import curve, summary
