@@ -20,6 +20,7 @@ _MODULES = {
   'dm-launchpad': 'launchpad',
   'dm-reverb': 'reverb',
   'dm-sonnet': 'sonnet',
+  'grpcio': 'grpc',
   'protobuf': 'google.protobuf',
   'tensorflow-cpu': 'tensorflow',
   # The part that Acme uses; the whole asks for a newer TensorFlow.
