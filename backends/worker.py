@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import traceback
@@ -20,6 +21,8 @@ from backends import environment, linux, wire
 
 # Files whose frames tell nothing at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
+# For the main thread to act on a signal itself.
+_HANDLER_SECS = 0.5
 
 
 def renew_randomness() -> None:
@@ -73,9 +76,31 @@ def _run_as_node(function: Callable[[], Any]) -> None:
   # The launcher keeps the time of grace. Launchpad's own alarm would kill this
   # process at a moment of its own.
   flags.FLAGS.lp_termination_notice_secs = -1
-  worker_manager.WorkerManager(register_in_thread=True)
+  manager = worker_manager.WorkerManager(register_in_thread=True)
+  _stop_without_main_thread(manager)
   signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
   function()
+
+
+def _stop_without_main_thread(manager: worker_manager.WorkerManager) -> None:
+  """Has SIGTERM stop the node also while its main thread cannot run Python.
+
+  Python's handlers run in the main thread alone. That may be inside C++ code;
+  or it waits for a lock and sleeps on, since another thread took the signal: in
+  glibc a thread that is just making one unblocks, and so takes, what is pending
+  for the whole process.
+  """
+  reader, writer = socket.socketpair()
+  writer.setblocking(False)
+  signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
+
+  def watch() -> None:
+    while True:
+      came = reader.recv(64)
+      if signal.SIGTERM in came and not manager.wait_for_stop(_HANDLER_SECS):
+        manager._stop()
+
+  threading.Thread(target=watch, name='sigterm', daemon=True).start()
 
 
 def _format(error: BaseException) -> str:

@@ -109,6 +109,25 @@ def test_stop_from_a_node(marker):
   assert lines.of('polite/0') == lines.of('polite/1') == ['saved']
 
 
+def test_stop_when_another_thread_takes_the_signal(marker, tmp_path):
+  def polite():
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    (tmp_path / 'blocked').touch()
+    lp.wait_for_stop()
+    print('saved')
+
+  def stopper():
+    helpers.wait_until(
+      (tmp_path / 'blocked').exists, 'the signal to be blocked'
+    )
+    lp.stop()
+
+  result, lines = helpers.run(helpers.program(polite=polite, stopper=stopper))
+  assert result.killed == ()
+  assert lines.of('polite/0') == ['saved']
+
+
 def test_a_failure_while_stopping_is_a_failure(marker):
   def save():
     lp.wait_for_stop()
