@@ -20,11 +20,16 @@ class RestartPolicy:
     window: the window's length, in seconds.
     backoff: seconds to wait before a restart; doubled for each restart that is
       still in the window, up to half a minute.
+    early: a task that crashes within so many seconds of its start would
+      probably do it again.
+    max_early_restarts: how many restarts follow such crashes in a row.
   """
 
-  max_restarts: int = 3
+  max_restarts: int = 10
   window: float = 300.0
-  backoff: float = 1.0
+  backoff: float = 0.5
+  early: float = 15.0
+  max_early_restarts: int = 2
 
 
 class RestartBudget:
@@ -33,10 +38,20 @@ class RestartBudget:
   def __init__(self, policy: RestartPolicy | None):
     self._policy = policy
     self._times = collections.deque()
+    self._early_in_a_row = 0
 
-  def spend(self, now: float) -> float | None:
-    """Returns the seconds to wait before a restart; None to give up."""
+  def spend(self, now: float, lived: float) -> float | None:
+    """Returns the seconds to wait before a restart; None to give up.
+
+    Args:
+      now: by the monotonic clock.
+      lived: seconds from the task's start to its crash.
+    """
     if self._policy is None:
+      return None
+    is_early = lived < self._policy.early
+    self._early_in_a_row = self._early_in_a_row + 1 if is_early else 0
+    if self._early_in_a_row > self._policy.max_early_restarts:
       return None
     while self._times and now - self._times[0] > self._policy.window:
       self._times.popleft()

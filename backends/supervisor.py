@@ -207,7 +207,7 @@ class Supervisor:
   def _on_crash(self, run: task_run.TaskRun, asked: bool) -> None:
     cause = self._cause_of(run)
     # A task that was asked to stop and crashed has not saved what it should.
-    delay = None if asked else run.budget.spend(time.monotonic())
+    delay = None if asked else run.budget.spend(time.monotonic(), run.lived)
     if delay is None:
       run.state = 'failed'
       self.fail(cause)

@@ -1,6 +1,7 @@
 """One task of a run, and what became of it so far."""
 
 import dataclasses
+import time
 from typing import Any
 
 from backends import config, output, tasks, wire
@@ -46,6 +47,11 @@ class TaskRun:
   @property
   def over(self) -> bool:
     return self.state in ('finished', 'failed', 'stopped', 'killed')
+
+  @property
+  def lived(self) -> float:
+    """Seconds since its process started, which it may have to yet."""
+    return time.time() - self.started if self.started else 0.0
 
   def describe(self) -> dict[str, Any]:
     """What `status` shows of it."""

@@ -14,6 +14,13 @@ from acme.utils import loggers
 import container
 from nodes import checkpoint
 
+_LEARNER, _VERSION = 'learner', 'weights_version'
+
+
+def version_saved(saved: Mapping[str, Any] | None) -> int:
+  """Returns the version of the weights that were saved, 0 if none were."""
+  return saved[_VERSION] if saved else 0
+
 
 class LearnerLoop(core.Worker):
   """Alternates a learner's step with an offer of its weights."""
@@ -24,27 +31,27 @@ class LearnerLoop(core.Worker):
     variable_names: Sequence[str],
     publisher: container.Publisher,
     checkpointer: checkpoint.Checkpointer | None = None,
+    saved: Mapping[str, Any] | None = None,
   ):
-    """Restores the learner from its newest checkpoint, if there is one.
+    """Restores the learner, if there is something saved.
 
     Args:
       learner: steps and tells its variables.
       variable_names: which of them are published.
       publisher: takes them to the variable server.
       checkpointer: keeps the learner's state over a restart.
+      saved: what a loop like this saved, from `checkpointer.restore()`.
 
     Raises:
-      checkpoint.CheckpointMismatchError: the checkpoint is of another agent or
-        network.
+      checkpoint.CheckpointMismatchError: that is of another agent or network.
     """
     self._learner = learner
     self._variable_names = tuple(variable_names)
     self._publisher = publisher
     self._checkpointer = checkpointer
-    state = checkpointer.restore() if checkpointer else None
-    if state is not None:
-      checkpoint.check_same_structure(state, learner.save())
-      learner.restore(state)
+    if saved is not None:
+      checkpoint.check_same_structure(saved[_LEARNER], learner.save())
+      learner.restore(saved[_LEARNER])
 
   def run(self) -> None:
     """Publishes the initial weights, then learns until stopped."""
@@ -55,9 +62,11 @@ class LearnerLoop(core.Worker):
         self.checkpoint()
 
   def checkpoint(self) -> None:
-    """Saves the learner's state, if it is to be kept."""
+    """Saves the learner and its weights' version, if they are to be kept."""
     if self._checkpointer:
-      self._checkpointer.save(self._learner.save())
+      self._checkpointer.save(
+        {_LEARNER: self._learner.save(), _VERSION: self._publisher.version}
+      )
 
   def step(self) -> None:
     """Takes one learner step and offers the weights that it made."""

@@ -13,6 +13,7 @@ import compat  # noqa: F401
 
 import launchpad as lp
 
+from nodes import counter as counter_lib
 from nodes import replay as replay_lib
 from nodes import variable_server as variable_server_lib
 from programs import experiment as experiment_lib
@@ -60,7 +61,9 @@ def make_program(
     )
 
   with program.group('counter'):
-    counter = program.add_node(lp.CourierNode(processes.counter, experiment))
+    counter = program.add_node(
+      counter_lib.CounterNode(processes.counter, experiment)
+    )
 
   with program.group('learner'):
     program.add_node(

@@ -15,8 +15,7 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import checkpoint
-from nodes import counter as counter_lib
+from nodes import checkpoint, counter_client, journal
 from nodes import evaluator as evaluator_lib
 from programs import builders
 
@@ -152,6 +151,12 @@ class ExperimentConfig:
       return None
     return checkpoint.Checkpointer(self.checkpointing, process)
 
+  def get_journal(self, process: str) -> journal.Journal | None:
+    """Returns the journal of one process, if anything is to be kept."""
+    if self.checkpointing is None:
+      return None
+    return journal.Journal(f'{self.checkpointing.directory}/{process}.journal')
+
   def get_evaluator_factories(self) -> Sequence[EvaluatorFactory]:
     """Returns the given factories, or the default one."""
     if self.evaluator_factories is not None:
@@ -243,7 +248,7 @@ def default_evaluator_factory(
     loop = environment_loop.EnvironmentLoop(
       environment,
       actor,
-      counter_lib.Counter(counter, 'evaluator', time_delta=0.0),
+      counter_client.Counter(counter, 'evaluator', time_delta=0.0),
       logger,
       observers=[*observers, actor_lib.WeightsObserver(variable_source)],
     )

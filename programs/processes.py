@@ -13,8 +13,8 @@ from acme.utils import counting, loggers
 import container
 from nodes import actor as actor_lib
 from nodes import counter as counter_lib
+from nodes import counter_client, worker
 from nodes import learner as learner_lib
-from nodes import worker
 from programs import builders, seeding
 from programs.experiment import ExperimentConfig, make_policy
 
@@ -52,23 +52,28 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
 
 
 def counter(experiment: ExperimentConfig) -> core.Worker:
-  """The counter: goes on from its checkpoint and stops at the limit."""
-  counts = counter_lib.GlobalCounter(
-    experiment.max_num_actor_steps, experiment.get_checkpointer('counter')
-  )
-  return worker.StoppableWorker(counts, [counts.checkpoint])
+  """The counter: goes on from its journal and stops at the limit."""
+  journal = experiment.get_journal('counter')
+  counts = counter_lib.GlobalCounter(experiment.max_num_actor_steps, journal)
+  return worker.StoppableWorker(counts, [journal.close] if journal else [])
 
 
 def learner(
   experiment: ExperimentConfig,
   replay: reverb.Client,
   variables: container.ReverbVariableContainer,
-  counter: counter_lib.GlobalCounter,
+  counter: counter_client.CounterClient,
 ) -> core.Worker:
   """The learner: samples from replay, pushes to the variable server."""
   builder = experiment.get_builder()
   spec = experiment.get_environment_spec()
-  publisher = container.Publisher(variables, every_seconds=_PUBLISH_SECONDS)
+  checkpointer = experiment.get_checkpointer('learner')
+  saved = checkpointer.restore() if checkpointer else None
+  publisher = container.Publisher(
+    variables,
+    every_seconds=_PUBLISH_SECONDS,
+    version=learner_lib.version_saved(saved),
+  )
   samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
   logger = learner_lib.WithMetrics(
     experiment.logger_factory('learner', 'learner_steps', 0),
@@ -82,11 +87,12 @@ def learner(
       lambda *args, **kwargs: logger,
       spec,
       replay,
-      counter_lib.Counter(counter, 'learner'),
+      counter_client.Counter(counter, 'learner'),
     ),
     experiment.variable_names,
     publisher,
-    experiment.get_checkpointer('learner'),
+    checkpointer,
+    saved,
   )
   return worker.StoppableWorker(
     loop, [loop.checkpoint, publisher.close, logger.close]
@@ -97,7 +103,7 @@ def actor(
   experiment: ExperimentConfig,
   replay: reverb.Client,
   variables: container.ReverbVariableContainer,
-  counter: counter_lib.GlobalCounter,
+  counter: counter_client.CounterClient,
   actor_id: int,
 ) -> core.Worker:
   """An actor: pulls from the variable server, inserts into replay."""
@@ -126,7 +132,7 @@ def actor(
       builder.make_adder(replay, spec, policy),
     ),
     # Each episode is reported at once, so that the run stops where it should.
-    counter_lib.Counter(counter, 'actor', time_delta=0.0),
+    counter_client.Counter(counter, 'actor', time_delta=0.0),
     logger,
     observers=[
       *experiment.observers,
@@ -142,7 +148,7 @@ def actor(
 def evaluator(
   experiment: ExperimentConfig,
   variables: container.ReverbVariableContainer,
-  counter: counter_lib.GlobalCounter,
+  counter: counter_client.CounterClient,
   evaluator_id: int,
 ) -> core.Worker:
   """An evaluator: whatever its factory makes of the newest weights."""

@@ -8,23 +8,32 @@ from backends import config
 def test_a_budget_backs_off_and_ends():
   policy = config.RestartPolicy(max_restarts=3, window=100, backoff=2)
   budget = config.RestartBudget(policy)
-  assert [budget.spend(now) for now in (0, 1, 2, 3)] == [2, 4, 8, None]
+  assert [budget.spend(now, 60) for now in (0, 1, 2, 3)] == [2, 4, 8, None]
 
 
 def test_a_budget_comes_back_with_time():
   policy = config.RestartPolicy(max_restarts=1, window=10, backoff=1)
   budget = config.RestartBudget(policy)
-  assert [budget.spend(now) for now in (0, 5, 11)] == [1, None, 1]
+  assert [budget.spend(now, 60) for now in (0, 5, 11)] == [1, None, 1]
 
 
 def test_a_backoff_has_an_end():
   policy = config.RestartPolicy(max_restarts=100, window=1000, backoff=1)
   budget = config.RestartBudget(policy)
-  assert max(budget.spend(now) for now in range(100)) == 30
+  assert max(budget.spend(now, 60) for now in range(100)) == 30
+
+
+def test_what_crashes_at_once_again_and_again_is_given_up():
+  policy = config.RestartPolicy(backoff=1, early=15, max_early_restarts=2)
+  budget = config.RestartBudget(policy)
+  lived = [14, 1, 16, 14, 1, 0]
+  delays = [budget.spend(now, seconds) for now, seconds in enumerate(lived)]
+  assert None not in delays[:-1]
+  assert delays[-1] is None
 
 
 def test_no_policy_is_no_restart():
-  assert config.RestartBudget(None).spend(0) is None
+  assert config.RestartBudget(None).spend(0, 60) is None
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
 """The counter adds up exactly, whatever is sent twice or restarted."""
 
+from concurrent import futures
+
+import portpicker
 import pytest
 from acme.utils import counting
+from launchpad.nodes.courier import courier_utils
 
 from nodes import counter as counter_lib
+from nodes import counter_client, journal
 
 
 class _LosesAnswers:
@@ -22,8 +27,8 @@ class _LosesAnswers:
 
 def test_counts_of_all_processes_add_up():
   parent = counter_lib.GlobalCounter()
-  actors = [counter_lib.Counter(parent, 'actor', 0.0) for _ in range(2)]
-  learner = counter_lib.Counter(parent, 'learner', 0.0)
+  actors = [counter_client.Counter(parent, 'actor', 0.0) for _ in range(2)]
+  learner = counter_client.Counter(parent, 'learner', 0.0)
   actors[0].increment(steps=3, episodes=1)
   actors[1].increment(steps=4, episodes=1)
   counts = learner.increment(steps=1)
@@ -33,7 +38,7 @@ def test_counts_of_all_processes_add_up():
 def test_a_report_whose_answer_was_lost_counts_once():
   parent = counter_lib.GlobalCounter()
   flaky = _LosesAnswers(parent)
-  actor = counter_lib.Counter(flaky, 'actor', 0.0)
+  actor = counter_client.Counter(flaky, 'actor', 0.0)
   flaky.broken = True
   with pytest.raises(ConnectionError):
     actor.increment(steps=5)
@@ -44,13 +49,13 @@ def test_a_report_whose_answer_was_lost_counts_once():
 
 def test_a_restarted_actor_adds_to_what_it_had_counted():
   parent = counter_lib.GlobalCounter()
-  counter_lib.Counter(parent, 'actor', 0.0).increment(steps=5)
-  restarted = counter_lib.Counter(parent, 'actor', 0.0)
+  counter_client.Counter(parent, 'actor', 0.0).increment(steps=5)
+  restarted = counter_client.Counter(parent, 'actor', 0.0)
   assert restarted.increment(steps=1)['actor_steps'] == 6
 
 
 def test_a_restarted_counter_gets_the_totals_again():
-  actor = counter_lib.Counter(counter_lib.GlobalCounter(), 'actor', 0.0)
+  actor = counter_client.Counter(counter_lib.GlobalCounter(), 'actor', 0.0)
   actor.increment(steps=5)
   actor._parent = counter_lib.GlobalCounter()
   assert actor.increment(steps=1)['actor_steps'] == 6
@@ -58,7 +63,7 @@ def test_a_restarted_counter_gets_the_totals_again():
 
 def test_own_counts_show_before_they_are_reported():
   parent = counter_lib.GlobalCounter()
-  learner = counter_lib.Counter(parent, 'learner', time_delta=1000.0)
+  learner = counter_client.Counter(parent, 'learner', time_delta=1000.0)
   learner.increment(steps=1)
   assert learner.increment(steps=1)['learner_steps'] == 2
   assert parent.get_counts() == {'learner_steps': 1}
@@ -66,9 +71,55 @@ def test_own_counts_show_before_they_are_reported():
   assert parent.get_counts() == {'learner_steps': 2}
 
 
-def test_acmes_own_counter_works_as_a_child():
-  parent = counter_lib.GlobalCounter()
-  child = counting.Counter(parent, 'evaluator', time_delta=-1.0)
+def test_a_killed_counter_keeps_every_count(tmp_path):
+  path = str(tmp_path / 'counter.journal')
+  before = counter_lib.GlobalCounter(journal=journal.Journal(path))
+  counter_client.Counter(before, 'actor', 0.0).increment(steps=5)
+  before.begin('actor/0')
+  # Nothing is closed: its process was killed.
+  after = counter_lib.GlobalCounter(journal=journal.Journal(path))
+  assert after.get_counts() == {'actor_steps': 5}
+  assert after.begin('actor/0') == 1
+
+
+@pytest.fixture
+def serve():
+  servers = []
+
+  def start(counter, port):
+    server = courier_utils.make_courier_server(counter, port=port)
+    server.Start()
+    servers.append(server)
+    return server
+
+  yield start
+  for server in servers:
+    server.Stop()
+    server.Join()
+
+
+def test_a_client_waits_for_a_counter_that_is_away(serve):
+  port = portpicker.pick_unused_port()
+  client = counter_client.CounterClient(f'localhost:{port}')
+  actor = counter_client.Counter(client, 'actor', 0.0)
+  with futures.ThreadPoolExecutor() as pool:
+    counts = pool.submit(actor.increment, steps=5)
+    serve(counter_lib.GlobalCounter(), port)
+    assert counts.result(timeout=60) == {'actor_steps': 5}
+
+
+def test_a_counter_that_stays_away_is_an_error_that_names_it():
+  port = portpicker.pick_unused_port()
+  client = counter_client.CounterClient(f'localhost:{port}', away_seconds=0.1)
+  with pytest.raises(ConnectionError, match=f'localhost:{port}.*get_counts'):
+    client.get_counts()
+
+
+def test_acmes_own_counter_counts_through_a_client(serve):
+  port = portpicker.pick_unused_port()
+  serve(counter_lib.GlobalCounter(), port)
+  client = counter_client.CounterClient(f'localhost:{port}')
+  child = counting.Counter(client, 'evaluator', time_delta=-1.0)
   child.increment(steps=2)
   child.increment(steps=3)
-  assert parent.get_counts() == {'evaluator_steps': 5}
+  assert client.get_counts() == {'evaluator_steps': 5}

@@ -1,0 +1,116 @@
+"""Counting in every other process, and reporting to the counter's."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import compat  # noqa: F401
+
+import courier
+from acme.utils import counting
+from courier.python import client as courier_client
+
+Number = int | float
+
+# A call may take the first; a counter may be away, being restarted, for the
+# second.
+_CALL_SECONDS = 5.0
+_AWAY_SECONDS = 60.0
+_RETRY_SECONDS = 0.1
+# The counter answered, and will give the same answer again.
+_FINAL_CODES = ('INVALID_ARGUMENT', 'NOT_FOUND')
+
+
+class CounterClient:
+  """Calls a `counter.GlobalCounter` in another process, across its restarts."""
+
+  def __init__(self, address: str, away_seconds: float = _AWAY_SECONDS):
+    """Connects at the first call.
+
+    Args:
+      address: host and port of the counter's Courier server.
+      away_seconds: how long a call waits for a counter that does not answer.
+    """
+    self._client = courier.Client(address, call_timeout=_CALL_SECONDS)
+    self._away_seconds = away_seconds
+    self._increments = Counter(self, '', time_delta=0.0)
+
+  def report(
+    self, source: str, totals: Mapping[str, Number]
+  ) -> dict[str, Number]:
+    """As `GlobalCounter.report`; `ConnectionError` if it stays away."""
+    return self._call('report', source, dict(totals))
+
+  def begin(self, process: str) -> int:
+    """As `GlobalCounter.begin`; `ConnectionError` if it stays away."""
+    return self._call('begin', process)
+
+  def get_counts(self) -> dict[str, Number]:
+    """As `GlobalCounter.get_counts`; `ConnectionError` if it stays away."""
+    return self._call('get_counts')
+
+  def increment(self, **counts: Number) -> dict[str, Number]:
+    """Adds `counts`: how Acme's own `counting.Counter` calls its parent."""
+    return self._increments.increment(**counts)
+
+  def _call(self, method: str, *args: Any) -> Any:
+    deadline = time.monotonic() + self._away_seconds
+    while True:
+      try:
+        return getattr(self._client, method)(*args)
+      except courier_client.StatusNotOk as e:
+        if e.code.name in _FINAL_CODES:
+          raise
+        error = e
+      if time.monotonic() > deadline:
+        raise ConnectionError(
+          f'The counter at {self._client.address} did not answer '
+          f'{method!r} for {self._away_seconds:g} s ({error}). Its own output '
+          'says why.'
+        ) from error
+      time.sleep(_RETRY_SECONDS)
+
+
+class Counter(counting.Counter):
+  """A process's own counter, whose totals reach the global one exactly once."""
+
+  def __init__(self, parent, prefix: str, time_delta: float = 1.0):
+    """Counts under `prefix`.
+
+    Args:
+      parent: a client of `GlobalCounter`, or anything with its `report`.
+      prefix: counts appear as `<prefix>_<name>`, or as `<name>` if empty.
+      time_delta: seconds between reports; 0 reports each increment.
+    """
+    super().__init__(parent, prefix, time_delta)
+    self._source = f'{prefix}-{uuid.uuid4().hex}'
+    self._totals: dict[str, Number] = {}
+    self._reported: dict[str, Number] = {}
+    self._reported_at = float('-inf')
+
+  def increment(self, **counts: Number) -> dict[str, Number]:
+    with self._lock:
+      for name, value in counts.items():
+        key = f'{self._prefix}_{name}' if self._prefix else name
+        self._totals[key] = self._totals.get(key, 0) + value
+    return self.get_counts()
+
+  def get_counts(self) -> dict[str, Number]:
+    """Returns the program's counts at the last report, plus ours since then."""
+    if time.monotonic() - self._reported_at >= self._time_delta:
+      self.sync()
+    counts = dict(self._cache)
+    with self._lock:
+      for name, value in self._totals.items():
+        fresh = value - self._reported.get(name, 0)
+        counts[name] = counts.get(name, 0) + fresh
+    return counts
+
+  def sync(self) -> None:
+    """Reports now."""
+    with self._lock:
+      totals = dict(self._totals)
+    self._cache = self._parent.report(self._source, totals)
+    self._reported = totals
+    self._reported_at = time.monotonic()

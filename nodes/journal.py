@@ -1,0 +1,81 @@
+"""Facts on disk the moment they are told, so that a killed process keeps them.
+
+The counter needs every count, not those of half a minute ago. A line is written
+for each; the operating system has it when the call returns.
+"""
+
+import json
+import os
+import pathlib
+from typing import Any
+
+_MAX_BYTES = 1 << 22
+
+
+class Journal:
+  """A dict in a file of JSON lines, the last line for a key being its value."""
+
+  def __init__(self, path: str):
+    """Reads what an earlier process wrote.
+
+    Args:
+      path: of the file; made, with its folder, if it is not there.
+
+    Raises:
+      OSError: it cannot be read or written.
+      ValueError: it holds something else than a journal.
+    """
+    self._path = pathlib.Path(path)
+    self._path.parent.mkdir(parents=True, exist_ok=True)
+    self._values = _read(self._path)
+    self._compact()
+
+  @property
+  def values(self) -> dict[str, Any]:
+    """By key; what JSON can hold."""
+    return self._values
+
+  def write(self, key: str, value: Any) -> None:
+    """Sets one key; it is in the file when this returns.
+
+    Raises:
+      OSError: it is not.
+    """
+    line = json.dumps([key, value]) + '\n'
+    self._values[key] = value
+    self._file.write(line.encode())
+    if self._file.tell() > self._compact_at:
+      self._compact()
+
+  def close(self) -> None:
+    """Closes the file."""
+    self._file.close()
+
+  def _compact(self) -> None:
+    new = self._path.with_suffix('.new')
+    with open(new, 'wb') as f:
+      for item in self._values.items():
+        f.write(json.dumps(item).encode() + b'\n')
+      f.flush()
+      os.fsync(f.fileno())
+    os.replace(new, self._path)
+    self._file = self._path.open('ab', buffering=0)
+    self._compact_at = self._file.tell() + _MAX_BYTES
+
+
+def _read(path: pathlib.Path) -> dict[str, Any]:
+  if not path.exists():
+    return {}
+  # What follows the last newline was being written when its process died.
+  *lines, _ = path.read_bytes().split(b'\n')
+  values = {}
+  for number, line in enumerate(lines, start=1):
+    try:
+      key, value = json.loads(line)
+    except (ValueError, TypeError) as e:
+      raise ValueError(
+        f'{path}, line {number}, is no journal of counts: {e}. Delete the file '
+        'to begin at zero, or take a new --run_dir.'
+      ) from None
+    values[key] = value
+  return values
