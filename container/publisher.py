@@ -161,8 +161,10 @@ class Publisher:
     self._last = values
     version = None
     if self._version > self._container.version_seen(self._table):
-      # A restored learner's count may be ahead of a server that began anew.
-      version = self._version + 1
+      # A restored learner's count may be ahead of a server that began anew, or
+      # behind one that went on while the learner was away.
+      if self._version > self._container.version(self._table):
+        version = self._version + 1
     self._version = self._container.push(values, self._table, version=version)
 
 

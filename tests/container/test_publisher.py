@@ -1,5 +1,6 @@
 """The publisher: in the background, newest wins, no failure is silent."""
 
+import pickle
 import threading
 
 import jax
@@ -178,6 +179,18 @@ def test_a_restored_learner_goes_on_from_its_version(client):
   publisher.publish(make(2))
   publisher.close()
   assert client.version() == 43
+
+
+def test_a_learner_restored_to_an_earlier_version_goes_on_above_it(client):
+  for n in range(1, 6):
+    client.push(make(n))
+  fresh = pickle.loads(pickle.dumps(client))  # As of a process of its own.
+  publisher = container.Publisher(fresh, version=3)
+  publisher.publish(make(9))
+  publisher.close()
+  assert client.version() == 6
+  assert client.pull()['x'][0] == 9
+  fresh.close()
 
 
 def test_arrays_on_several_devices_are_gathered(client):
