@@ -1,10 +1,11 @@
 """One copy of each version per host, which every process maps.
 
-A version is a file that is written under a name of its own and then renamed
-over `current`: a reader sees the whole of one version or of another, whoever
-is killed when. A reader's mapping keeps its file alive, so a newer version
-takes nothing from it. What is at stake in a race is only which of two whole
-versions stays, and a lock settles that in favour of the later one.
+A version is a file that is drafted under another name and, once the server has
+the version, too, renamed to `current`: a reader sees the whole of one version
+or of another, and none that the server does not have, whoever is killed when.
+A reader's mapping keeps its file alive, so a newer version takes nothing from
+it. What is at stake in a race is only which of two whole versions stays, and a
+lock settles that in favour of the later one.
 
 Files live in a folder named after the identity that a Reverb server draws when
 it starts, so two runs never meet even if one takes the other's port. Whoever
@@ -15,7 +16,6 @@ a crash has left is removed by the next program on the host.
 import collections
 import contextlib
 import fcntl
-import json
 import mmap
 import os
 import pathlib
@@ -24,35 +24,12 @@ import stat
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
-import ml_dtypes
-import numpy as np
+from container import cache_file
 
-_ALIGNMENT = 64  # JAX shares an array's memory on a CPU only if aligned so.
 _POLL_SECONDS = 0.001
 _CURRENT = 'current'
-
-
-class Entry(NamedTuple):
-  """One version, as the cache holds it.
-
-  Attributes:
-    key: The item's on the server.
-    priority: The item's, which holds its version.
-    index: How many items the server had taken when this one was in.
-    pushed_at: Seconds since the epoch.
-    is_local: Whether the pusher itself left it, before the server has it.
-    arrays: Read-only, one a leaf.
-  """
-
-  key: int
-  priority: float
-  index: int
-  pushed_at: float
-  is_local: bool
-  arrays: list[np.ndarray]
 
 
 def default_root() -> pathlib.Path:
@@ -176,7 +153,7 @@ class HostCache:
     with contextlib.suppress(FileNotFoundError):
       os.unlink(self._current)
 
-  def read(self) -> Entry | None:
+  def read(self) -> cache_file.Entry | None:
     """Maps the current version; None if there is none."""
     try:
       descriptor = os.open(self._current, os.O_RDONLY | os.O_CLOEXEC)
@@ -188,42 +165,59 @@ class HostCache:
     finally:
       os.close(descriptor)
     self._stamp = (found.st_ino, found.st_mtime_ns)
-    return _decode(memory)
+    return cache_file.decode(memory)
 
-  def write(self, entry: Entry) -> bool:
-    """Publishes a version unless a later one is there.
+  @contextlib.contextmanager
+  def claim(self, role: str, timeout: float) -> Iterator[bool]:
+    """Makes this process the host's only one in a role.
 
-    Returns:
-      Whether it was published.
+    What a holder has drafted and not published goes with the claim, or with
+    the next one's draft if the holder was killed.
+
+    Args:
+      role: 'push' or 'pull'.
+      timeout: Seconds to wait for another process.
+
+    Yields:
+      Whether it is the only one.
+    """
+    with _locked(self._folder / f'.{role}', timeout) as is_alone:
+      try:
+        yield is_alone
+      finally:
+        if is_alone:
+          self._draft(role).unlink(missing_ok=True)
+
+  def write(self, role: str, entry: cache_file.Entry) -> None:
+    """Drafts a version, which nobody sees yet; needs the claim to the role.
 
     Raises:
       OSError: there is no room.
     """
-    path = self._folder / f'{os.getpid()}-{entry.key:x}'
-    try:
-      self._held.append(_write_file(path, entry))
-      while len(self._held) > 2:
-        os.close(self._held.popleft())
-      with _locked(self._folder / '.write') as is_locked:
-        if not is_locked or self._has_later_than(entry):
-          return False
-        os.rename(path, self._current)
-        return True
-    finally:
-      path.unlink(missing_ok=True)
+    self._held.append(cache_file.write(self._draft(role), entry))
+    while len(self._held) > 2:
+      os.close(self._held.popleft())
 
-  def _has_later_than(self, entry: Entry) -> bool:
-    try:
-      with open(self._current, 'rb') as file:
-        header = _decode_header(file.read(8192))[0]
-    except FileNotFoundError:
+  def publish(self, role: str, entry: cache_file.Entry) -> bool:
+    """Lets everybody have what was drafted, unless a later version is there.
+
+    Returns:
+      Whether it was published.
+    """
+    with _locked(self._folder / '.publish') as is_locked:
+      if not is_locked or self._has_later_than(entry):
+        return False
+      os.rename(self._draft(role), self._current)
+      return True
+
+  def _draft(self, role: str) -> pathlib.Path:
+    return self._folder / f'draft-{role}'
+
+  def _has_later_than(self, entry: cache_file.Entry) -> bool:
+    found = cache_file.look(self._current)
+    if found is None:
       return False
-    # A pusher writes before its item is in: on a tie the later push is right.
-    return header['index'] > entry.index or header['key'] == entry.key
-
-  def pulling(self, timeout: float) -> Any:
-    """A lock for the one reader of this host that pulls a new version."""
-    return _locked(self._folder / '.pull', timeout)
+    return found['index'] > entry.index or found['key'] == entry.key
 
 
 def _make_private(root: pathlib.Path) -> None:
@@ -238,78 +232,3 @@ def _leave(descriptor: int, folder: pathlib.Path) -> None:
   os.close(descriptor)
   with contextlib.suppress(OSError), _locked(folder.parent / '.lock'):
     _remove_if_unused(folder)
-
-
-def _aligned(size: int) -> int:
-  return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-def _encode_header(entry: Entry) -> bytes:
-  header = {
-    'key': entry.key,
-    'priority': entry.priority,
-    'index': entry.index,
-    'pushed_at': entry.pushed_at,
-    'is_local': entry.is_local,
-    'leaves': [(array.dtype.name, array.shape) for array in entry.arrays],
-  }
-  # The fixed fields come first, so that a look at them need not read it all.
-  text = json.dumps(header, separators=(',', ':')).encode()
-  return len(text).to_bytes(8, 'little') + text
-
-
-def _decode_header(memory: Any) -> tuple[dict[str, Any], int]:
-  length = int.from_bytes(memory[:8], 'little')
-  text = bytes(memory[8 : 8 + length])
-  if len(text) < length:
-    text = text[: text.index(b',"leaves"')] + b'}'
-  return json.loads(text), _aligned(8 + length)
-
-
-def _write_file(path: pathlib.Path, entry: Entry) -> int:
-  """Writes a version; returns the open file."""
-  header = _encode_header(entry)
-  size = _aligned(len(header)) + sum(
-    _aligned(array.nbytes) for array in entry.arrays
-  )
-  descriptor = os.open(
-    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
-  )
-  try:
-    # Not through a mapping, where a full disk would be a signal, not an error.
-    os.truncate(descriptor, size)
-    _write_at(descriptor, header, 0)
-    at = _aligned(len(header))
-    for array in entry.arrays:
-      _write_at(descriptor, array.reshape(-1).view(np.uint8), at)
-      at += _aligned(array.nbytes)
-  except BaseException:
-    os.close(descriptor)
-    raise
-  return descriptor
-
-
-def _write_at(descriptor: int, data: Any, at: int) -> None:
-  view = memoryview(data)
-  while view:
-    written = os.pwrite(descriptor, view, at)
-    view, at = view[written:], at + written
-
-
-def _decode(memory: mmap.mmap) -> Entry:
-  header, at = _decode_header(memory)
-  arrays = _map_arrays(memory, header.pop('leaves'), at)
-  return Entry(**header, arrays=arrays)
-
-
-def _map_arrays(
-  memory: mmap.mmap, leaves: Sequence[tuple[str, list[int]]], at: int
-) -> list[np.ndarray]:
-  arrays = []
-  for name, shape in leaves:
-    dtype = np.dtype(getattr(ml_dtypes, name, name))
-    count = int(np.prod(shape, dtype=np.int64))
-    array = np.frombuffer(memory, dtype, count, at if count else 0)
-    arrays.append(array.reshape(shape))
-    at += _aligned(array.nbytes)
-  return arrays

@@ -11,9 +11,15 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from absl import logging
 
-from container import host_cache, nests, transport, versions, wire
+from container import (
+  cache_file,
+  nests,
+  shared_copy,
+  transport,
+  versions,
+  wire,
+)
 
 # A pusher on this host leaves each version in the cache; how often to ask the
 # server nevertheless, because somebody elsewhere may have pushed, too.
@@ -53,14 +59,12 @@ class TableClient:
     self._connection = connection
     self._table = table
     self._metrics = metrics
-    self._use_cache = use_cache
-    self._cache: host_cache.HostCache | None = None
+    self._shared = shared_copy.SharedCopy(connection, table, metrics, use_cache)
     self._is_local = False
     self._checked_at = -_CHECK_SECONDS
 
   def close(self) -> None:
-    if self._cache is not None:
-      self._cache.close()
+    self._shared.close()
 
   def refresh(self, wait: bool, with_values: bool = True) -> None:
     """Learns what is newest.
@@ -81,22 +85,20 @@ class TableClient:
     self._metrics['checks'] += 1
     state = self._connection.state(self._table)
     self._checked_at = now
-    self._join_cache(state.identity)
+    self._shared.join(state.identity)
     if not state.size and not wait:
       return
     if self._has(state, with_values) or (
       self._hit_cache() and self._has(state, with_values)
     ):
       return
-    if not with_values:
-      self._ask(state, with_values)
-    elif self._cache is None:
+    if with_values:
       self._pull(state)
     else:
-      self._pull_for_host(state)
+      self._ask(state, with_values)
 
   def push(self, arrays: list[np.ndarray], version: int | None) -> int:
-    """Puts values into the table, first for this host and then for all.
+    """Puts values into the table, and then into this host's cache.
 
     Args:
       arrays: As the signature has them.
@@ -107,8 +109,15 @@ class TableClient:
 
     Raises:
       ConnectionError: no server took them before the deadline.
+      TimeoutError: another process of this host went on pushing till then.
       ValueError: the version does not rise.
     """
+    state = self._connection.state(self._table)
+    self._shared.join(state.identity)
+    with self._shared.alone('push'):
+      return self._push_alone(arrays, version)
+
+  def _push_alone(self, arrays: list[np.ndarray], version: int | None) -> int:
     state = self._connection.state(self._table)
     if state.size and not self._has(state, with_values=False):
       self._ask(state, with_values=False)
@@ -120,21 +129,18 @@ class TableClient:
         f'{self._connection.address} is at {self.seen.version}.'
       )
     key, index = secrets.randbits(63), state.inserts + 1
-    entry = host_cache.Entry(
+    entry = cache_file.Entry(
       key, versions.encode(version), index, time.time(), True, arrays
     )
-    try:
-      self._to_cache(state.identity, entry)
-      self._insert(entry)
-    finally:
-      # Readers of this host may have it already: its version is spent.
-      self.seen.put(state.identity, key, index, version)
-      self.pushed_at = entry.pushed_at
-      # The caller may write over its arrays, so a read fetches its own.
-      self.arrays = None
+    self._insert(entry)
+    self._shared.publish('push', entry)
+    self.seen.put(state.identity, key, index, version)
+    self.pushed_at = entry.pushed_at
+    # The caller may write over its arrays, so a read fetches its own.
+    self.arrays = None
     return version
 
-  def _insert(self, entry: host_cache.Entry) -> None:
+  def _insert(self, entry: cache_file.Entry) -> None:
     chunk_keys = [secrets.randbits(63) for _ in entry.arrays]
     episode = secrets.randbits(63)
 
@@ -147,7 +153,12 @@ class TableClient:
         yield chunk
 
     self._connection.insert(
-      self._table, entry.key, entry.priority, chunks, chunk_keys
+      self._table,
+      entry.key,
+      entry.priority,
+      chunks,
+      chunk_keys,
+      meanwhile=lambda: self._shared.draft('push', entry),
     )
 
   def _has(self, state: transport.ServerState, with_values: bool) -> bool:
@@ -181,19 +192,13 @@ class TableClient:
     self.arrays, self._is_local = None, False
     self.pushed_at = item.inserted_at
 
-  def _pull_for_host(self, state: transport.ServerState) -> None:
-    """Pulls, unless another process of this host is at it already."""
-    timeout = self._connection.timeout
-    with self._cache.pulling(timeout) as is_alone:
-      if not is_alone:
-        raise TimeoutError(
-          f'Another process of this host has been pulling {self._table!r} from '
-          f'{self._connection.address} for {timeout:g} s.'
-        )
-      if not (self._hit_cache() and self._has(state, with_values=True)):
-        self._pull(state)
-
   def _pull(self, state: transport.ServerState) -> None:
+    """Pulls, unless another process of this host has done so by now."""
+    with self._shared.alone('pull'):
+      if not (self._hit_cache() and self._has(state, with_values=True)):
+        self._pull_alone(state)
+
+  def _pull_alone(self, state: transport.ServerState) -> None:
     reader = self._ask(state, with_values=True)
     if reader is None:
       return
@@ -204,14 +209,15 @@ class TableClient:
     ]
     self._metrics['wire_bytes_received'] += sum(a.nbytes for a in arrays)
     item, index = reader.item, max(1, state.inserts)
-    entry = host_cache.Entry(
+    entry = cache_file.Entry(
       item.key, item.priority, index, item.inserted_at, False, arrays
     )
-    self._to_cache(state.identity, entry)
+    self._shared.draft('pull', entry)
+    self._shared.publish('pull', entry)
     if not self._read_cache():
       self._take_entry(state.identity, entry)
 
-  def _take_entry(self, identity: bytes, entry: host_cache.Entry) -> None:
+  def _take_entry(self, identity: bytes, entry: cache_file.Entry) -> None:
     if entry.key == self.seen.key:
       self.seen.identity = identity
       self.seen.index = max(self.seen.index, entry.index)
@@ -225,7 +231,7 @@ class TableClient:
   def _follows_pusher(self) -> bool:
     """Whether the next version is sure to show in the host cache first."""
     is_read = self._is_local and self.arrays is not None
-    return is_read and self._cache is not None and self._cache.is_followed
+    return is_read and self._shared.is_followed
 
   def _hit_cache(self) -> bool:
     is_hit = self._read_cache()
@@ -234,46 +240,11 @@ class TableClient:
 
   def _read_cache(self) -> bool:
     """Takes what the host cache has; returns whether it was news."""
-    if self._cache is None or not self._cache.has_news():
+    entry = self._shared.read_news()
+    if entry is None:
       return False
-    entry = self._cache.read()
-    identity = self._cache.identity
-    is_late = identity == self.seen.identity and entry.index < self.seen.index
-    if is_late:
+    identity = self._shared.identity
+    if identity == self.seen.identity and entry.index < self.seen.index:
       return False
     self._take_entry(identity, entry)
     return True
-
-  def _join_cache(self, identity: bytes) -> None:
-    """Uses the cache of the server incarnation that answers now."""
-    if not self._use_cache:
-      return
-    if self._cache is not None:
-      if self._cache.identity == identity:
-        return
-      self._cache.retire()
-      self._cache.close()
-      self._cache = None
-    try:
-      self._cache = host_cache.HostCache(identity, self._table)
-    except OSError as error:
-      self._fall_back(error)
-
-  def _to_cache(self, identity: bytes, entry: host_cache.Entry) -> None:
-    self._join_cache(identity)
-    if self._cache is None:
-      return
-    try:
-      self._cache.write(entry)
-    except OSError as error:
-      self._fall_back(error)
-
-  def _fall_back(self, error: OSError) -> None:
-    if not self._metrics['cache_fallbacks']:
-      logging.warning(
-        'No host cache for table %r (%s); processes pull a copy each from %s.',
-        self._table,
-        error,
-        self._connection.address,
-      )
-    self._metrics['cache_fallbacks'] += 1

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pathlib
 import signal
 import stat
 import subprocess
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 import container
-from container import host_cache
+from container import cache_file, host_cache
 from tests.container import servers
 
+_CONTAINER = pathlib.Path(host_cache.__file__).parent
 VALUES = {'a': np.arange(1000, dtype=np.float32), 'b': np.ones(7, np.int8)}
 
 
@@ -34,7 +36,14 @@ def connect(address, leaf_type='numpy'):
 
 def entry(key, index, value=0.0, is_local=True):
   arrays = [np.full((3, 5), value, np.float32), np.zeros((0,), np.int64)]
-  return host_cache.Entry(key, 1.5, index, 0.0, is_local, arrays)
+  return cache_file.Entry(key, 1.5, index, 0.0, is_local, arrays)
+
+
+def write(cache, new):
+  with cache.claim('push', 1.0) as is_alone:
+    assert is_alone
+    cache.write('push', new)
+    return cache.publish('push', new)
 
 
 @pytest.fixture(name='address')
@@ -146,21 +155,24 @@ def test_the_last_to_leave_cleans_up(address, root):
 
 
 _CRASH = """
-import os, pathlib, runpy, signal, sys, numpy
-module = runpy.run_path(sys.argv[1])  # Without the package's slow imports.
-root = pathlib.Path(sys.argv[2])
-cache = module['HostCache'](b'crashed', 'variables', root)
-cache.write(module['Entry'](1, 1.5, 1, 0., True, [numpy.zeros(9)]))
-next(root.glob('*-*')).joinpath('torn').write_text('half of a version')
-os.kill(os.getpid(), signal.SIGKILL)
+import os, pathlib, signal, sys, types, numpy
+container = types.ModuleType('container')  # Without its slow imports.
+container.__path__ = [sys.argv[1]]
+sys.modules['container'] = container
+from container import cache_file, host_cache
+cache = host_cache.HostCache(b'crashed', 'variables', pathlib.Path(sys.argv[2]))
+with cache.claim('push', 1.0):
+  entry = cache_file.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)])
+  cache.write('push', entry)
+  os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def test_what_a_crash_left_is_removed_by_the_next_program(root):
   root.parent.mkdir(exist_ok=True)
   living = host_cache.HostCache(b'living', 'variables', root)
-  living.write(entry(1, 1))
-  args = [sys.executable, '-c', _CRASH, host_cache.__file__, str(root)]
+  write(living, entry(1, 1))
+  args = [sys.executable, '-c', _CRASH, str(_CONTAINER), str(root)]
   assert subprocess.run(args, timeout=60).returncode == -signal.SIGKILL
   assert (root / (b'crashed'.hex() + '-' + b'variables'.hex())).is_dir()
   host_cache.sweep(root)
@@ -176,7 +188,7 @@ def test_two_servers_never_meet(root):
     host_cache.HostCache(name, 'variables', root) for name in (b'1', b'2')
   )
   other_table = host_cache.HostCache(b'1', 'other', root)
-  first.write(entry(1, 1))
+  write(first, entry(1, 1))
   assert second.read() is None
   assert other_table.read() is None
   for cache in (first, second, other_table):
@@ -185,15 +197,15 @@ def test_two_servers_never_meet(root):
 
 def test_a_late_writer_does_not_take_readers_back(root):
   cache = host_cache.HostCache(b'1', 'variables', root)
-  assert cache.write(entry(key=5, index=5, value=5.0))
-  assert not cache.write(entry(key=4, index=4, value=4.0, is_local=False))
+  assert write(cache, entry(key=5, index=5, value=5.0))
+  assert not write(cache, entry(key=4, index=4, value=4.0, is_local=False))
   assert cache.has_news()
   found = cache.read()
   assert (found.key, found.index, found.is_local) == (5, 5, True)
   assert not cache.has_news()
   assert [array.shape for array in found.arrays] == [(3, 5), (0,)]
   assert (found.arrays[0] == 5.0).all()
-  assert cache.write(entry(key=6, index=6))
+  assert write(cache, entry(key=6, index=6))
   assert cache.has_news()
   cache.close()
 
@@ -201,8 +213,8 @@ def test_a_late_writer_does_not_take_readers_back(root):
 def test_a_header_longer_than_a_look_is_still_read(root):
   cache = host_cache.HostCache(b'1', 'variables', root)
   arrays = [np.full((1, 1, 2), n, np.float64) for n in range(2000)]
-  cache.write(host_cache.Entry(1, 1.5, 7, 0.0, False, arrays))
-  assert not cache.write(entry(key=2, index=6))
+  write(cache, cache_file.Entry(1, 1.5, 7, 0.0, False, arrays))
+  assert not write(cache, entry(key=2, index=6))
   assert [int(array[0, 0, 1]) for array in cache.read().arrays] == [
     *range(2000)
   ]

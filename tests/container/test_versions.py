@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import container
-from container import versions
+from container import transport, versions
 from tests.container import servers
 
 
@@ -114,6 +114,25 @@ def test_a_plain_client_pushes_in_between():
     assert pusher.push({'x': 9}) == 5
     assert read(reader) == (5, 9)
     assert read(connect(address)) == (5, 9)
+
+
+def test_a_plain_push_is_looked_at_once(monkeypatch):
+  asked, sample = [], transport.Transport.sample
+
+  def count(*args):
+    asked.append(args)
+    return sample(*args)
+
+  monkeypatch.setattr(transport.Transport, 'sample', count)
+  with servers.serving(table()) as address:
+    plain, reader = servers.TfAgentsClient(address), connect(address)
+    for n in (1, 2):
+      plain.push({'x': np.int64(n)})
+      asked.clear()
+      assert [reader.version() for _ in range(5)] == [n] * 5
+      assert len(asked) == 1
+      assert [read(reader) for _ in range(5)] == [(n, n)] * 5
+      assert len(asked) == 2
 
 
 def test_versions_and_plain_priorities_do_not_mix():
