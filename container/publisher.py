@@ -159,12 +159,13 @@ class Publisher:
 
   def _push(self, values: Any) -> None:
     self._last = values
-    version = None
-    if self._version > self._container.version_seen(self._table):
-      # A restored learner's count may be ahead of a server that began anew, or
-      # behind one that went on while the learner was away.
-      if self._version > self._container.version(self._table):
-        version = self._version + 1
+    seen = self._container.version_seen(self._table)
+    # A restored learner's count may be ahead of a server that began anew, or
+    # behind one that went on while the learner was away.
+    ahead = self._version > seen and self._version > self._container.version(
+      self._table
+    )
+    version = self._version + 1 if ahead else None
     self._version = self._container.push(values, self._table, version=version)
 
 
