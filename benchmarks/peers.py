@@ -1,15 +1,19 @@
 """Ways to move weights, behind one interface, so one loop times them all.
 
-A peer's three parts run in processes of their own: `serve` once, one `Pusher`,
-many `Reader`s.
+A peer's parts run in processes of their own: what serves, once; one pusher,
+which is the learner; and many readers.
 """
 
 import abc
+import importlib.util
+import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
 import courier
+import jax
 import numpy as np
 import reverb
 import tensorflow as tf
@@ -34,44 +38,61 @@ class Peer(abc.ABC):
     return f'127.0.0.1:{server.port}', server
 
   @abc.abstractmethod
-  def pusher(self, address: str, values: Nest) -> Callable[[Nest], None]:
-    """Returns a function that pushes."""
+  def pusher(self, address: str, values: Nest) -> Callable[[], float | None]:
+    """Returns a function that makes the values a new version.
+
+    It returns when readers can have it, and tells for how many seconds the
+    learner could not go on, None if that cannot be said.
+    """
 
   @abc.abstractmethod
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     """Returns a function that pulls what is newest."""
 
-  def checker(self, address: str, values: Nest) -> Callable[[], Any] | None:
-    """Returns a function that asks for news when there are none."""
-    del address, values
+  def checker(self) -> Callable[[], Any] | None:
+    """Returns a function that asks for news, None if there is no such call."""
+
+  def received(self) -> float | None:
+    """Bytes of payload that came over the wire to this reader, if counted."""
 
 
 class Container(Peer):
   """This library, with or without one copy per host."""
 
-  def __init__(self, host_cache: bool):
+  def __init__(self, name: str, host_cache: bool, leaf_type: str = 'numpy'):
+    self.name = name
     self._host_cache = host_cache
-    self.name = 'container, ' + ('same host' if host_cache else 'network')
+    self._leaf_type = leaf_type
     self._reader = None
 
   def _connect(self, address: str) -> container.ReverbVariableContainer:
     return container.ReverbVariableContainer(
-      address, leaf_type='numpy', host_cache=self._host_cache
+      address, leaf_type=self._leaf_type, host_cache=self._host_cache
     )
 
-  def pusher(self, address: str, values: Nest) -> Callable[[Nest], None]:
-    return self._connect(address).push
+  def pusher(self, address: str, values: Nest) -> Callable[[], float]:
+    publisher = container.Publisher(self._connect(address))
+    # As a learner has them.
+    params = jax.tree_util.tree_map(jax.numpy.asarray, values)
+
+    def push() -> float:
+      start = time.monotonic()
+      publisher.publish(params)
+      blocked = time.monotonic() - start
+      publisher.flush()
+      return blocked
+
+    return push
 
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     self._reader = self._connect(address)
     return self._reader.pull
 
-  def checker(self, address: str, values: Nest) -> Callable[[], Any]:
+  def checker(self) -> Callable[[], Any]:
     version = self._reader.snapshot().version
     return lambda: self._reader.snapshot(newer_than=version)
 
   def received(self) -> float:
-    """Bytes of payload that came over the wire to this reader."""
     return self._reader.metrics()['wire_bytes_received']
 
 
@@ -80,13 +101,18 @@ class TfAgents(Peer):
 
   name = 'TF-Agents'
 
-  def pusher(self, address: str, values: Nest) -> Callable[[Nest], None]:
+  def pusher(self, address: str, values: Nest) -> Callable[[], float]:
     client = reverb.TFClient(address)
     table = tf.constant([container.DEFAULT_TABLE])
     priority = tf.constant([1.0], tf.float64)
-    return lambda new: client.insert(
-      [tf.constant(leaf) for leaf in tf.nest.flatten(new)], table, priority
-    )
+
+    def push() -> float:
+      start = time.monotonic()
+      leaves = [tf.constant(leaf) for leaf in tf.nest.flatten(values)]
+      client.insert(leaves, table, priority)
+      return time.monotonic() - start
+
+    return push
 
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     client = reverb.TFClient(address)
@@ -109,27 +135,92 @@ class Courier(Peer):
     server.Start()
     return f'127.0.0.1:{port}', (server, held)
 
-  def pusher(self, address: str, values: Nest) -> Callable[[Nest], None]:
-    # The learner holds the values: there is nothing to push.
-    return lambda new: None
+  def pusher(self, address: str, values: Nest) -> Callable[[], None]:
+    # There is nothing to push: readers' calls run in the learner, beside it.
+    return lambda: None
 
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     client = courier.Client(address)
     return lambda: client.get_variables(['policy'])
 
 
+class _Holder:
+  """Ray's actor that knows which object is the newest version."""
+
+  def __init__(self):
+    self._ref = []
+
+  def set(self, ref: list) -> None:
+    self._ref = ref
+
+  def get(self) -> list:
+    return self._ref
+
+
+class Ray(Peer):
+  """Ray's object store: the learner puts, readers map."""
+
+  name = "Ray's object store"
+
+  def serve(self, values: Nest) -> tuple[str, Any]:
+    import ray
+
+    store = 16 * sum(leaf.nbytes for leaf in values.values()) + 200_000_000
+    started = ray.init(
+      num_cpus=os.cpu_count(),
+      namespace='weights',
+      object_store_memory=store,
+      include_dashboard=False,
+      log_to_driver=False,
+    )
+    holder = ray.remote(num_cpus=0)(_Holder).options(name='holder').remote()
+    ray.get(holder.get.remote())
+    return started['gcs_address'], holder
+
+  def _connect(self, address: str) -> Any:
+    import ray
+
+    ray.init(address, namespace='weights', log_to_driver=False)
+    return ray, ray.get_actor('holder')
+
+  def pusher(self, address: str, values: Nest) -> Callable[[], float]:
+    ray, holder = self._connect(address)
+
+    def push() -> float:
+      start = time.monotonic()
+      ref = ray.put(values)
+      blocked = time.monotonic() - start
+      ray.get(holder.set.remote([ref]))
+      return blocked
+
+    return push
+
+  def reader(self, address: str, values: Nest) -> Callable[[], Any]:
+    ray, holder = self._connect(address)
+    return lambda: ray.get(ray.get(holder.get.remote())[0])
+
+  def received(self) -> float:
+    return 0.0  # Every reader here is on the node that has the object.
+
+
+MAPPED = 'container, same host'
+COPIED = 'container, same host, copied'
+NETWORK = 'container, network'
+
 PEERS = (
-  lambda: Container(host_cache=True),
-  lambda: Container(host_cache=False),
+  lambda: Container(MAPPED, host_cache=True),
+  lambda: Container(COPIED, host_cache=True, leaf_type='tensorflow'),
+  lambda: Container(NETWORK, host_cache=False),
   TfAgents,
   Courier,
+  *((Ray,) if importlib.util.find_spec('ray') else ()),
 )
 
 
-def memcpy_seconds(values: Nest, clock: Callable[[], float]) -> float:
+def memcpy_seconds(values: Nest) -> float:
   """Seconds to copy a nest within one process, into memory used before."""
   copies = [leaf.copy() for leaf in values.values()]
-  start = clock()
+  start = time.monotonic()
   for copy, leaf in zip(copies, values.values(), strict=True):
     np.copyto(copy, leaf)
-  return clock() - start
+  return time.monotonic() - start

@@ -145,6 +145,7 @@ class Transport:
         yield from requests()
         yield wire.encode_item(table, key, priority, chunk_keys)
 
+      _keep_memory()
       call = self._insert(stream(), timeout=left)
       with contextlib.closing(_Cancelled(call)):
         meanwhile()
