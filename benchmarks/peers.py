@@ -49,10 +49,10 @@ class Peer(abc.ABC):
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     """Returns a function that pulls what is newest."""
 
-  def checker(self) -> Callable[[], Any] | None:
+  def checker(self) -> Callable[[], Any] | None:  # noqa: B027
     """Returns a function that asks for news, None if there is no such call."""
 
-  def received(self) -> float | None:
+  def received(self) -> float | None:  # noqa: B027
     """Bytes of payload that came over the wire to this reader, if counted."""
 
 

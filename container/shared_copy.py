@@ -45,10 +45,14 @@ class SharedCopy:
       self._cache.close()
       self._cache = None
 
-  def join(self, identity: bytes) -> None:
-    """Uses the cache of the server incarnation that answers now."""
+  def join(self, identity: bytes) -> bool:
+    """Uses the cache of the server incarnation that answers now.
+
+    Returns:
+      Whether it is another than before; then nothing is claimed in it.
+    """
     if not self._is_wanted or self.identity == identity:
-      return
+      return False
     if self._cache is not None:
       self._cache.retire()
       self.close()
@@ -56,6 +60,7 @@ class SharedCopy:
       self._cache = host_cache.HostCache(identity, self._table)
     except OSError as error:
       self._fall_back(error)
+    return self._cache is not None
 
   def read_news(self) -> cache_file.Entry | None:
     """The current version, None if it was read before or there is none."""

@@ -112,13 +112,18 @@ class TableClient:
       TimeoutError: another process of this host went on pushing till then.
       ValueError: the version does not rise.
     """
-    state = self._connection.state(self._table)
-    self._shared.join(state.identity)
-    with self._shared.alone('push'):
-      return self._push_alone(arrays, version)
+    while True:
+      with self._shared.alone('push'):
+        state = self._connection.state(self._table)
+        if not self._shared.join(state.identity):
+          return self._push_alone(state, arrays, version)
 
-  def _push_alone(self, arrays: list[np.ndarray], version: int | None) -> int:
-    state = self._connection.state(self._table)
+  def _push_alone(
+    self,
+    state: transport.ServerState,
+    arrays: list[np.ndarray],
+    version: int | None,
+  ) -> int:
     if state.size and not self._has(state, with_values=False):
       self._ask(state, with_values=False)
     if version is None:
@@ -141,24 +146,30 @@ class TableClient:
     return version
 
   def _insert(self, entry: cache_file.Entry) -> None:
-    chunk_keys = [secrets.randbits(63) for _ in entry.arrays]
     episode = secrets.randbits(63)
-
-    def chunks() -> Iterator[bytes]:
-      for chunk_key, array, spec in zip(
-        chunk_keys, entry.arrays, self.signature.leaves, strict=True
-      ):
-        chunk = wire.encode_leaf(array, spec.tf_dtype, chunk_key, episode)
-        self._metrics['wire_bytes_sent'] += len(chunk)
-        yield chunk
-
-    self._connection.insert(
+    chunks = [
+      (secrets.randbits(63), part) for part in wire.partition(entry.arrays)
+    ]
+    item = wire.encode_item(
       self._table,
       entry.key,
       entry.priority,
-      chunks,
-      chunk_keys,
-      meanwhile=lambda: self._shared.draft('push', entry),
+      [(key, i) for key, part in chunks for i in range(part.stop - part.start)],
+    )
+    dtypes = [spec.tf_dtype for spec in self.signature.leaves]
+
+    def requests() -> Iterator[bytes]:
+      for key, part in chunks:
+        parts = wire.encode_chunk(
+          entry.arrays[part], dtypes[part], key, episode
+        )
+        is_last = part.stop == len(entry.arrays)
+        request = b''.join([*parts, item] if is_last else parts)
+        self._metrics['wire_bytes_sent'] += len(request)
+        yield request
+
+    self._connection.insert(
+      self._table, requests, lambda: self._shared.draft('push', entry)
     )
 
   def _has(self, state: transport.ServerState, with_values: bool) -> bool:

@@ -9,7 +9,7 @@ import contextlib
 import ctypes
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import grpc
@@ -119,21 +119,15 @@ class Transport:
   def insert(
     self,
     table: str,
-    key: int,
-    priority: float,
     requests: Callable[[], Iterator[bytes]],
-    chunk_keys: Sequence[int],
     meanwhile: Callable[[], None],
   ) -> None:
     """Puts one item into a table; sending it twice is as sending it once.
 
     Args:
-      table: The table's name.
-      key: The item's.
-      priority: The item's.
-      requests: Makes the stream of chunks, anew for each attempt.
-      chunk_keys: The chunks' keys, in the order of the table's signature.
-      meanwhile: Called in each attempt while the chunks are on their way.
+      table: The table's name, for the errors.
+      requests: Makes the stream of chunks and the item, anew for each attempt.
+      meanwhile: Called in each attempt while they are on their way.
 
     Raises:
       ConnectionError: no server took it before the deadline.
@@ -141,12 +135,8 @@ class Transport:
     """
 
     def attempt(left: float) -> None:
-      def stream():
-        yield from requests()
-        yield wire.encode_item(table, key, priority, chunk_keys)
-
       _keep_memory()
-      call = self._insert(stream(), timeout=left)
+      call = self._insert(requests(), timeout=left)
       with contextlib.closing(_Cancelled(call)):
         meanwhile()
         next(call)

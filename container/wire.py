@@ -19,6 +19,9 @@ from reverb.cc import schema_pb2
 # Protobuf can hold no message of 2 GiB; leave room for the headers around one.
 MAX_LEAF_BYTES = 2**31 - 2**16
 
+# Each chunk is a message of its own, which costs as much as a megabyte does.
+_CHUNK_BYTES = 2**20
+
 # What the tag byte of a snappy literal says of the length which follows it.
 _LITERAL_OF_4_BYTE_LENGTH = 0xFC
 _LENGTH_DELIMITED = 2
@@ -85,22 +88,20 @@ def fields(view: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     at += length
 
 
-def encode_leaf(
-  array: np.ndarray, dtype: int, chunk_key: int, episode: int
-) -> bytes:
-  """An `InsertStreamRequest` with one chunk, which holds one array.
+def partition(arrays: Sequence[np.ndarray]) -> list[slice]:
+  """Groups leaves into chunks: few if they are small, one each if large."""
+  parts, start, size = [], 0, 0
+  for index, array in enumerate(arrays):
+    if index > start and size + array.nbytes > _CHUNK_BYTES:
+      parts.append(slice(start, index))
+      start, size = index, 0
+    size += array.nbytes
+  return [*parts, slice(start, len(arrays))]
 
-  Args:
-    array: C-contiguous, of any shape.
-    dtype: TensorFlow's enum of its type.
-    chunk_key: By which the item refers to the chunk.
-    episode: Tells this push from others on the server.
 
-  Returns:
-    The serialized request.
-  """
-  data = memoryview(array.reshape(-1).view(np.uint8))
-  length = data.nbytes
+def _tensor_head(array: np.ndarray, dtype: int) -> bytes:
+  """What comes before an array's memory, from the tensor's own header on."""
+  length = array.nbytes
   snappy = varint(length)
   if length:
     snappy += bytes([_LITERAL_OF_4_BYTE_LENGTH])
@@ -112,21 +113,54 @@ def encode_leaf(
   )
   tensor = b'\x08' + varint(dtype) + field(2, len(dims)) + dims
   tensor += field(4, len(snappy) + length) + snappy
-  tensors = field(1, len(tensor) + length) + tensor
-  chunk = schema_pb2.ChunkData(chunk_key=chunk_key, data_tensors_len=1)
+  return field(1, len(tensor) + length) + tensor
+
+
+def encode_chunk(
+  arrays: Sequence[np.ndarray], dtypes: Sequence[int], key: int, episode: int
+) -> list[bytes | memoryview]:
+  """An `InsertStreamRequest` with one chunk.
+
+  Args:
+    arrays: C-contiguous, of any shape.
+    dtypes: TensorFlow's enums of their types.
+    key: By which the item refers to the chunk.
+    episode: Tells this push from others on the server.
+
+  Returns:
+    The serialized request, in parts; the arrays' memory is not copied.
+  """
+  parts, length = [], 0
+  for array, dtype in zip(arrays, dtypes, strict=True):
+    parts.append(_tensor_head(array, dtype))
+    parts.append(memoryview(array.reshape(-1).view(np.uint8)))
+    length += len(parts[-2]) + array.nbytes
+  chunk = schema_pb2.ChunkData(chunk_key=key, data_tensors_len=len(arrays))
   chunk.sequence_range.episode_id = episode
-  head = chunk.SerializeToString() + field(5, len(tensors) + length) + tensors
-  return b''.join([field(1, len(head) + length), head, data])
+  head = chunk.SerializeToString() + field(5, length)
+  return [field(1, len(head) + length), head, *parts]
 
 
 def encode_item(
-  table: str, key: int, priority: float, chunk_keys: Sequence[int]
+  table: str, key: int, priority: float, columns: Sequence[tuple[int, int]]
 ) -> bytes:
-  """An `InsertStreamRequest` that puts chunks sent before into a table."""
+  """An `InsertStreamRequest` that puts chunks sent before into a table.
+
+  Protobuf's rule for joined messages lets it follow a chunk in one request.
+
+  Args:
+    table: The table's name.
+    key: The item's.
+    priority: The item's.
+    columns: Where each leaf is: its chunk's key and its place there.
+
+  Returns:
+    The serialized request.
+  """
   item = schema_pb2.PrioritizedItem(key=key, table=table, priority=priority)
-  for chunk_key in chunk_keys:
+  for chunk_key, index in columns:
     column = item.flat_trajectory.columns.add(squeeze=True)
-    column.chunk_slices.add(chunk_key=chunk_key, length=1)
+    column.chunk_slices.add(chunk_key=chunk_key, length=1, index=index)
   data = item.SerializeToString()
   return field(2, len(data)) + data
 
