@@ -47,6 +47,16 @@ _RESUME = flags.DEFINE_bool('resume', False, 'Go on with the run in --run_dir.')
 _CHECKPOINT_EVERY = flags.DEFINE_float(
   'checkpoint_every', 30.0, 'Seconds between checkpoints.', lower_bound=0.0
 )
+_STUCK_AFTER = flags.DEFINE_float(
+  'stuck_after',
+  60.0,
+  'Seconds without a step of any actor, or of the learner, after which the run '
+  'says who waits for whom.',
+  lower_bound=1.0,
+)
+_STATUS = flags.DEFINE_bool(
+  'status', False, 'Show what the run in --run_dir is doing, and end.'
+)
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   'local',
@@ -62,6 +72,8 @@ def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
   launch_type = _LAUNCH_TYPE.value
+  if _STATUS.value:
+    return show_status()
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
@@ -69,6 +81,19 @@ def main(_) -> int:
     return launch(run_dir, launch_type)
   except ValueError as e:
     return refuse(str(e))
+
+
+def show_status() -> int:
+  """Prints what the run in `--run_dir` is doing; returns the exit code."""
+  from watchdog import status
+
+  if not _RUN_DIR.value:
+    return refuse('--status: say of which run with --run_dir')
+  try:
+    print(status.page(_RUN_DIR.value))
+  except FileNotFoundError as e:
+    return refuse(f'--run_dir: {e}')
+  return 0
 
 
 def config() -> dict[str, Any]:
@@ -176,14 +201,21 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   from backends import local
   from programs import roles
   from reporting import curve, summary
+  from watchdog import stall
 
-  result = local.run(
-    lambda: make_program(run_dir),
-    config=roles.local_config(
-      str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
-    ),
-    on_line=roles.Printer(),
-  )
+  printer = roles.Printer()
+  with stall.Watchdog(
+    run_dir,
+    _STUCK_AFTER.value,
+    lambda line: printer('watchdog', 0, line),
+  ):
+    result = local.run(
+      lambda: make_program(run_dir),
+      config=roles.local_config(
+        str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
+      ),
+      on_line=printer,
+    )
   curve.write_learning_curve(run_dir)
   # After a failure, its cause stays the last thing printed.
   if result.cause is None:

@@ -14,7 +14,8 @@ def write(directory: str, state: dict[str, Any]) -> None:
   Args:
     directory: the run's log folder.
     state: `launcher`, a dict, and `tasks`, a list of dicts with `label`,
-      `index`, `pid`, `state`, `started`, `restarts` and `exit_code`.
+      `index`, `pid`, `state`, `started`, `restarts`, `exit_code` and
+      `addresses`.
   """
   path = os.path.join(directory, _FILE)
   with open(path + '.new', 'w') as f:

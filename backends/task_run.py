@@ -63,4 +63,5 @@ class TaskRun:
       'started': self.started,
       'restarts': self.restarts,
       'exit_code': self.exit_code,
+      'addresses': [address.resolve() for address in self.task.addresses],
     }

@@ -1,10 +1,14 @@
 """Reads back the CSV files of a run's processes."""
 
 import csv
+import os
 import pathlib
 from collections.abc import Iterator
 
 Row = dict[str, float]
+
+# Some minutes of a learner that writes a row a second.
+_NEWEST_BYTES = 1 << 16
 
 
 def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
@@ -20,7 +24,29 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
     a kill in the middle of its writing, is left out.
   """
   paths = (pathlib.Path(run_dir) / 'metrics').glob(f'{label}_*.csv')
-  return [list(_rows(path)) for path in sorted(paths)]
+  return [list(_rows(path.read_text())) for path in sorted(paths)]
+
+
+def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
+  """Returns the last rows of every process, by name as in `actor/0`.
+
+  As quick after days as after a minute: it reads the ends of the files.
+
+  Args:
+    run_dir: of the run; one without metrics has none.
+  """
+  newest = {}
+  for path in sorted((pathlib.Path(run_dir) / 'metrics').glob('*_*.csv')):
+    label, _, index = path.stem.rpartition('_')
+    with path.open('rb') as f:
+      header = f.readline()
+      end = f.seek(0, os.SEEK_END)
+      start = f.seek(max(len(header), end - _NEWEST_BYTES))
+      # Unless it is the first row, it may have lost its head.
+      lines = f.read().split(b'\n')[start > len(header) :]
+    text = b'\n'.join([header.rstrip(), *lines]).decode()
+    newest[f'{label}/{index}'] = list(_rows(text))
+  return newest
 
 
 def column(rows: list[Row], name: str) -> list[float]:
@@ -28,8 +54,7 @@ def column(rows: list[Row], name: str) -> list[float]:
   return [row[name] for row in rows if name in row]
 
 
-def _rows(path: pathlib.Path) -> Iterator[Row]:
-  text = path.read_text()
+def _rows(text: str) -> Iterator[Row]:
   whole = text[: text.rfind('\n') + 1]
   for row in csv.DictReader(whole.splitlines()):
     yield {k: _number(v) for k, v in row.items() if _number(v) is not None}

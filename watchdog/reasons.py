@@ -1,0 +1,169 @@
+"""Who waits for whom, and the way out."""
+
+import pathlib
+import signal
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from watchdog import servers, snapshot
+
+# Whose servers each role calls; all of them call the counter's.
+_CLIENTS = {
+  'replay': ('learner', 'actor'),
+  'variable_server': ('learner', 'actor', 'evaluator'),
+  'counter': ('learner', 'actor', 'evaluator'),
+}
+# A process that imports or compiles does not serve yet.
+_STARTING_SECONDS = 30.0
+_ENDED = ('finished', 'failed', 'stopped', 'killed')
+
+
+class Reason(NamedTuple):
+  """Why something waits.
+
+  Attributes:
+    key: the same as long as the reason is, whatever its numbers.
+    text: sentences: who waits for what, and what to do.
+  """
+
+  key: str
+  text: str
+
+
+def find(run: snapshot.Snapshot) -> list[Reason]:
+  """Returns what holds a run up, causes before what they cause."""
+  return [*_tasks(run), *_silent(run), *_weights(run), *_replay(run)]
+
+
+def _tasks(run: snapshot.Snapshot) -> Iterator[Reason]:
+  for name, task in run.tasks.items():
+    waiters = _waiters(run, task['label'])
+    waits = f' {_wait(waiters)} for it.' if waiters else ''
+    log = f'Its output is in logs/{name.replace("/", "_")}.log.'
+    if task['state'] == 'backoff':
+      yield Reason(
+        f'backoff {name}',
+        f'{name} ended with {_exit(task["exit_code"])} and is about to be '
+        f'restarted (restarts so far: {task["restarts"]}).{waits} {log}',
+      )
+    elif task['state'] in _ENDED:
+      yield Reason(
+        f'ended {name}',
+        f'{name} has {task["state"]} and does not come back.{waits} {log}',
+      )
+    elif task['state'] != 'running':
+      yield Reason(f'start {name}', f'{name} is {task["state"]}.{waits}')
+
+
+def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
+  for name, address in run.silent.items():
+    task = run.tasks[name]
+    pid = task['pid']
+    waiters = _waiters(run, task['label'])
+    waits = f' {_wait(waiters)} for it.' if waiters else ''
+    if _is_suspended(pid):
+      out = f'Its process {pid} is suspended; `kill -CONT {pid}` wakes it.'
+    elif task['uptime'] < _STARTING_SECONDS:
+      out = f'Its process {pid} started {task["uptime"]:.0f} s ago.'
+    else:
+      out = (
+        f'Its process {pid} has run for {task["uptime"]:.0f} s; '
+        f'`py-spy dump --pid {pid}` shows what it does, and `kill -9 {pid}` '
+        'has it restarted.'
+      )
+    yield Reason(
+      f'silent {name}', f'{name} does not answer at {address}.{waits} {out}'
+    )
+
+
+def _weights(run: snapshot.Snapshot) -> Iterator[Reason]:
+  readers = [*run.with_label('actor'), *run.with_label('evaluator')]
+  learners = run.with_label('learner')
+  for server in run.with_label('variable_server'):
+    for table, *_ in run.tables.get(server, ()):
+      if not table.size:
+        yield Reason(
+          f'empty {server} {table.name}',
+          f'{_wait(readers)} for the first weights: table {table.name!r} of '
+          f'{server} is empty until {_names(learners)} pushes.',
+        )
+
+
+def _replay(run: snapshot.Snapshot) -> Iterator[Reason]:
+  for server in run.with_label('replay'):
+    for waiting in run.tables.get(server, ()):
+      yield from _limited(run, server, waiting)
+
+
+def _limited(
+  run: snapshot.Snapshot, server: str, waiting: servers.Waiting
+) -> Iterator[Reason]:
+  table = waiting.table
+  where = f"{server}'s table {table.name!r}"
+  learners, actors = run.with_label('learner'), run.with_label('actor')
+  rule = table.describe()
+  if table.never_fills:
+    yield Reason(
+      f'small {where}',
+      f'{_wait(learners)} for ever: {where} holds {table.max_size:,} items at '
+      f'most (max_size), and sampling needs {table.min_size:,} '
+      '(min_size_to_sample). Make the table larger, or sample from fewer.',
+    )
+  elif table.blocks_samples and table.blocks_inserts:
+    yield Reason(
+      f'deadlock {where}',
+      f'Deadlock: the rate limiter of {where} blocks both sides, '
+      f'{_names(learners)} and {_names(actors)} ({rule}). Widen its '
+      'error_buffer: the range must span at least 2 x max(1, '
+      f'samples_per_insert) = {2 * max(1, table.samples_per_insert):g}.',
+    )
+  elif waiting.samplers:
+    yield Reason(
+      f'samplers {where}',
+      f'{_wait(learners)} for items of {_names(actors)}: the rate limiter of '
+      f'{where} lets nothing be sampled before {table.inserts_missing:,} more '
+      f'are inserted ({rule}). If the actors act, this ends by itself; else '
+      'lower min_size_to_sample or see what holds up the actors.',
+    )
+  elif waiting.inserters:
+    yield Reason(
+      f'inserters {where}',
+      f'{_wait(actors)} for samples by {_names(learners)}: the rate limiter of '
+      f'{where} lets nothing be inserted before {table.samples_missing:,} more '
+      f'are sampled ({rule}). If the learner learns, this ends by itself; else '
+      'see what holds it up, or widen the error_buffer.',
+    )
+
+
+def _waiters(run: snapshot.Snapshot, label: str) -> list[str]:
+  return [
+    name for role in _CLIENTS.get(label, ()) for name in run.with_label(role)
+  ]
+
+
+def _wait(tasks: list[str]) -> str:
+  return f'{_names(tasks)} {"waits" if len(tasks) == 1 else "wait"}'
+
+
+def _names(tasks: list[str]) -> str:
+  """Lists tasks; the many of one role as one."""
+  by_label = {}
+  for name in tasks:
+    by_label.setdefault(name.rpartition('/')[0], []).append(name)
+  parts = [
+    names[0] if len(names) == 1 else f'{label}/0-{len(names) - 1}'
+    for label, names in by_label.items()
+  ]
+  return ' and '.join(', '.join(parts).rsplit(', ', 1)) or 'nobody'
+
+
+def _exit(code: int) -> str:
+  return signal.Signals(-code).name if code < 0 else f'exit code {code}'
+
+
+def _is_suspended(pid: int) -> bool:
+  try:
+    stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+  except OSError:
+    return False
+  return stat.rpartition(')')[2].split()[0] in ('T', 't')

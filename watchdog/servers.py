@@ -1,0 +1,143 @@
+"""Asks the servers of a run what they are doing; each call has a deadline.
+
+Every server of a program speaks gRPC: Reverb's tell of their tables, Courier's
+answer that they know no such question, which shows that they are there.
+"""
+
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import grpc
+
+from watchdog import limiter, protobuf
+
+_METHOD = '/deepmind.reverb.ReverbService/ServerInfo'
+_TIMEOUT = 0.5
+# Between two looks at a table, to see whether anybody waits there.
+_INTERVAL = 0.3
+# A proxy from the environment would be asked for the machine itself.
+_OPTIONS = (('grpc.enable_http_proxy', 0),)
+
+
+class Waiting(NamedTuple):
+  """A table, and who waits there.
+
+  Attributes:
+    table: as it is.
+    samplers: whether somebody waits to sample, and nobody gets through.
+    inserters: the same of inserting.
+  """
+
+  table: limiter.Table
+  samplers: bool
+  inserters: bool
+
+
+class Servers(NamedTuple):
+  """What the servers said.
+
+  Attributes:
+    tables: by address, of those which are Reverb's.
+    silent: addresses at which nothing answered.
+  """
+
+  tables: dict[str, list[Waiting]]
+  silent: set[str]
+
+
+def ask(addresses: Iterable[str]) -> Servers:
+  """Asks all servers at once; takes a second at most.
+
+  Args:
+    addresses: `host:port` each.
+  """
+  channels = {
+    address: grpc.insecure_channel(address, options=_OPTIONS)
+    for address in set(addresses)
+  }
+  try:
+    before, silent = _ask_once(channels)
+    if not before:
+      return Servers({}, silent)
+    time.sleep(_INTERVAL)
+    after, _ = _ask_once({address: channels[address] for address in before})
+  finally:
+    for channel in channels.values():
+      channel.close()
+  tables = {
+    address: [
+      _compare(before[address].get(name), table)
+      for name, table in sorted(after[address].items())
+    ]
+    for address in after
+  }
+  return Servers(tables, silent | (before.keys() - after.keys()))
+
+
+def _ask_once(
+  channels: dict[str, grpc.Channel],
+) -> tuple[dict[str, dict[str, limiter.Table]], set[str]]:
+  """Returns tables by address and name, and the addresses without answer."""
+  calls = {
+    address: channel.unary_unary(_METHOD).future(b'', timeout=_TIMEOUT)
+    for address, channel in channels.items()
+  }
+  tables, silent = {}, set()
+  for address, call in calls.items():
+    try:
+      tables[address] = _tables(call.result())
+    except grpc.RpcError as e:
+      if e.code() in (
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.UNAVAILABLE,
+      ):
+        silent.add(address)
+  return tables, silent
+
+
+def _compare(before: limiter.Table | None, after: limiter.Table) -> Waiting:
+  before = before or after
+  stood_still = (before.inserts, before.samples) == (
+    after.inserts,
+    after.samples,
+  )
+  half = _INTERVAL * 1000 / 2
+  samplers = after.samplers_waited - before.samplers_waited > half
+  inserters = after.inserters_waited - before.inserters_waited > half
+  # With both kinds waiting, Reverb counts the samplers' time alone.
+  both = samplers and after.blocks_samples and after.blocks_inserts
+  return Waiting(
+    after, stood_still and samplers, stood_still and (inserters or both)
+  )
+
+
+# The numbers are those of Reverb 0.7's reverb_service.proto and schema.proto.
+def _tables(info: bytes) -> dict[str, limiter.Table]:
+  tables = [
+    _table(value) for number, value in protobuf.fields(info) if number == 2
+  ]
+  return {table.name: table for table in tables}
+
+
+def _table(message: bytes) -> limiter.Table:
+  info = dict(protobuf.fields(message))
+  rate = dict(protobuf.fields(info.get(5, b'')))
+  worker = dict(protobuf.fields(info.get(12, b'')))
+  return limiter.Table(
+    name=info.get(8, b'').decode(),
+    size=info.get(7, 0),
+    max_size=info.get(3, 0),
+    inserts=_completed(rate.get(5, b'')),
+    samples=_completed(rate.get(6, b'')),
+    samples_per_insert=rate.get(1, 0.0),
+    min_diff=rate.get(2, 0.0),
+    max_diff=rate.get(3, 0.0),
+    min_size=rate.get(4, 0),
+    samplers_waited=worker.get(6, 0),
+    inserters_waited=worker.get(5, 0),
+  )
+
+
+def _completed(stats: bytes) -> int:
+  return dict(protobuf.fields(stats)).get(2, 0)

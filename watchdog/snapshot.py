@@ -1,0 +1,93 @@
+"""What a run is doing now: its files, and what its servers say."""
+
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from backends import status
+from reporting import metrics, names
+from watchdog import servers
+
+# Rates are those of the newest so many seconds.
+_RATE_SECONDS = 30.0
+
+
+class Snapshot(NamedTuple):
+  """A run at one moment.
+
+  Attributes:
+    launcher: `status.read()['launcher']`.
+    tasks: `status.read()['tasks']` by name, `label/index`.
+    rows: the newest rows of metrics of each task that writes any, by name.
+    tables: tables by task, of the Reverb servers that answered.
+    silent: by task, an address at which a process that runs did not answer.
+  """
+
+  launcher: dict[str, Any]
+  tasks: dict[str, dict[str, Any]]
+  rows: dict[str, list[metrics.Row]]
+  tables: dict[str, list[servers.Waiting]]
+  silent: dict[str, str]
+
+  def count(self, name: str) -> int:
+    """The newest value of a count that only rises, such as `actor/steps`."""
+    return int(max((count for _, count in self._points(name)), default=0))
+
+  def rate(self, name: str) -> float | None:
+    """How fast a count rises, a second; None if too little is known."""
+    points = sorted(self._points(name))
+    # A task that no longer counts has a rate of zero, not that of its past.
+    now = (
+      time.time() if self.launcher['alive'] else points[-1:] and points[-1][0]
+    )
+    points = [p for p in points if p[0] > now - _RATE_SECONDS]
+    if len(points) < 2 or points[-1][0] == points[0][0]:
+      return None
+    (began, first), (ended, last) = points[0], points[-1]
+    return (last - first) / (ended - began)
+
+  @property
+  def inserts(self) -> int:
+    """Items put into replay by its present server."""
+    tables = self.tables.get('replay/0', ())
+    return sum(waiting.table.inserts for waiting in tables)
+
+  def with_label(self, label: str) -> list[str]:
+    """The names of the tasks of a role."""
+    return [n for n, task in self.tasks.items() if task['label'] == label]
+
+  def _points(self, name: str) -> Iterator[tuple[float, float]]:
+    for rows in self.rows.values():
+      for row in rows:
+        if name in row and names.TIME in row:
+          yield row[names.TIME], row[name]
+
+
+def take(run_dir: str | pathlib.Path) -> Snapshot:
+  """Looks at a run; takes a second or so while it runs.
+
+  Raises:
+    FileNotFoundError: no run has kept its status there.
+  """
+  run_dir = pathlib.Path(run_dir)
+  state = status.read(str(run_dir / 'logs'))
+  tasks = {f'{task["label"]}/{task["index"]}': task for task in state['tasks']}
+  addresses = {
+    name: address
+    for name, task in tasks.items()
+    if task['uptime'] is not None
+    for address in task['addresses']
+  }
+  answers = servers.ask(addresses.values())
+  return Snapshot(
+    launcher=state['launcher'],
+    tasks=tasks,
+    rows=metrics.read_newest(run_dir),
+    tables={
+      name: answers.tables[address]
+      for name, address in addresses.items()
+      if address in answers.tables
+    },
+    silent={n: a for n, a in addresses.items() if a in answers.silent},
+  )

@@ -1,0 +1,112 @@
+"""A run at one moment, as a page of text."""
+
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from reporting import metrics, names
+from watchdog import reasons, snapshot
+
+_COLUMNS = (
+  *('task', 'state', 'pid', 'uptime', 'restarts', 'address', 'steps/s'),
+  'weights',
+)
+_RIGHT = ('pid', 'uptime', 'restarts', 'steps/s')
+
+
+def page(run_dir: str | pathlib.Path) -> str:
+  """Returns what a run is doing, or how it ended.
+
+  Raises:
+    FileNotFoundError: no run has kept its status there.
+  """
+  run = snapshot.take(run_dir)
+  lines = [f'{run_dir}: {_state(run)}', '', *_table(run), '', *_facts(run)]
+  if run.launcher['alive']:
+    found = reasons.find(run)
+    lines += ['', 'who waits for whom' if found else 'nobody waits']
+    lines += [f'  {reason.text}' for reason in found]
+  return '\n'.join(lines)
+
+
+def _state(run: snapshot.Snapshot) -> str:
+  launcher = run.launcher
+  if launcher['alive']:
+    return f'{launcher["state"]}, launcher {launcher["pid"]}'
+  if launcher['state'] == 'ended':
+    return f'ended with exit code {launcher["exit_code"]}'
+  return f'its launcher {launcher["pid"]} was killed'
+
+
+def _table(run: snapshot.Snapshot) -> list[str]:
+  rows = [_COLUMNS, *(_task(run, name) for name in run.tasks)]
+  widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+  return ['  ' + _line(row, widths) for row in rows]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+  cells = [
+    cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+    for name, cell, width in zip(_COLUMNS, row, widths, strict=True)
+  ]
+  return '  '.join(cells).rstrip()
+
+
+def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
+  task = run.tasks[name]
+  row = run.rows.get(name, [{}])[-1:] or [{}]
+  alive = run.launcher['alive']
+  state = task['state']
+  if not alive and state in ('running', 'starting', 'backoff', 'waiting'):
+    state = 'gone'
+  address = ' '.join(task['addresses']) if alive else ''
+  if name in run.silent:
+    address += ' (silent)'
+  return (
+    name,
+    state,
+    str(task['pid'] or ''),
+    '' if task['uptime'] is None else duration(task['uptime']),
+    str(task['restarts']),
+    address,
+    _rate(row[0].get(f'{task["label"]}/steps_per_second')) if alive else '',
+    _weights(row[0]),
+  )
+
+
+def _weights(row: metrics.Row) -> str:
+  if names.WEIGHTS_VERSION not in row:
+    return ''
+  lag = row.get(names.WEIGHTS_LAG, 0)
+  return f'v{row[names.WEIGHTS_VERSION]:.0f}, lag {lag:.0f}'
+
+
+def _facts(run: snapshot.Snapshot) -> Iterator[str]:
+  for role, name in (
+    ('actor', names.ACTOR_STEPS),
+    ('learner', names.LEARNER_STEPS),
+  ):
+    rate = run.rate(name) if run.launcher['alive'] else None
+    rate = '' if rate is None else f'  {rate:,.0f} a second'
+    yield f'  {f"{role} steps":<15}{run.count(name):,}{rate}'
+  for label in ('replay', 'variable_server'):
+    for server in run.with_label(label):
+      for table, *_ in run.tables.get(server, ()):
+        yield (
+          f'  {server:<15}{table.name}: {table.size:,} of '
+          f'{table.max_size:,} items; {table.describe()}'
+        )
+
+
+def _rate(value: float | None) -> str:
+  return '' if value is None else f'{value:,.0f}'
+
+
+def duration(seconds: float) -> str:
+  """Returns a duration as in `42 s`, `3:07` or `1:02:03`."""
+  minutes, rest = divmod(int(seconds), 60)
+  if not minutes:
+    return f'{rest} s'
+  hours, minutes = divmod(minutes, 60)
+  if not hours:
+    return f'{minutes}:{rest:02}'
+  return f'{hours}:{minutes:02}:{rest:02}'
