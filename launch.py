@@ -47,6 +47,9 @@ _RESUME = flags.DEFINE_bool('resume', False, 'Go on with the run in --run_dir.')
 _CHECKPOINT_EVERY = flags.DEFINE_float(
   'checkpoint_every', 30.0, 'Seconds between checkpoints.', lower_bound=0.0
 )
+_CHECKPOINT_REPLAY = flags.DEFINE_bool(
+  'checkpoint_replay', False, 'Whether checkpoints keep replay as well.'
+)
 _STUCK_AFTER = flags.DEFINE_float(
   'stuck_after',
   60.0,
@@ -68,6 +71,10 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _WRONG_USAGE = 2
 
 
+class WrongUsage(ValueError):
+  """The command line asks for what cannot be had; its text says what."""
+
+
 def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
@@ -79,7 +86,7 @@ def main(_) -> int:
     check_environment()
     make_run_dir(run_dir)
     return launch(run_dir, launch_type)
-  except ValueError as e:
+  except WrongUsage as e:
     return refuse(str(e))
 
 
@@ -105,40 +112,41 @@ def config() -> dict[str, Any]:
     _NUM_ACTORS,
     _NUM_STEPS,
     _CHECKPOINT_EVERY,
+    _CHECKPOINT_REPLAY,
   )
   return {flag.name: flag.value for flag in described}
 
 
 def check_environment() -> None:
-  """Raises `ValueError` if there is no such environment."""
+  """Raises `WrongUsage` if there is no such environment."""
   try:
     environments.check_environment(_ENV.value)
   except ValueError as e:
-    raise ValueError(f'--env: {e}') from e
+    raise WrongUsage(f'--env: {e}') from e
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:
   """Makes the run directory, or checks the one to go on with.
 
   Raises:
-    ValueError: it cannot be made, or is another run's.
+    WrongUsage: it cannot be made, or is another run's.
   """
   if _RESUME.value and not _RUN_DIR.value:
-    raise ValueError('--resume: say which run with --run_dir')
+    raise WrongUsage('--resume: say which run with --run_dir')
   try:
     if _RESUME.value:
       run_dir_lib.check_resume(run_dir, config())
     else:
       run_dir_lib.create(run_dir)
   except (OSError, ValueError) as e:
-    raise ValueError(f'--run_dir: {e}') from e
+    raise WrongUsage(f'--run_dir: {e}') from e
 
 
 def make_experiment(run_dir: pathlib.Path):
   """Returns the `programs.experiment.ExperimentConfig` that the flags describe.
 
   Raises:
-    ValueError: the environment or the agent cannot be had, or not together.
+    WrongUsage: the environment or the agent cannot be had, or not together.
   """
   # Acme takes seconds to import, which a wrong flag should not.
   import compat  # noqa: F401
@@ -153,13 +161,13 @@ def make_experiment(run_dir: pathlib.Path):
     environment_factory = environments.make_environment_factory(_ENV.value)
     environment = environment_factory(_SEED.value)
   except ValueError as e:
-    raise ValueError(f'--env: {e}') from e
+    raise WrongUsage(f'--env: {e}') from e
   spec = specs.make_environment_spec(environment)
   environment.close()
   try:
     parts = agents.make_agent(_AGENT.value, spec)
   except ValueError as e:
-    raise ValueError(f'--agent with --env={_ENV.value}: {e}') from e
+    raise WrongUsage(f'--agent with --env={_ENV.value}: {e}') from e
   return experiment.ExperimentConfig(
     builder=parts.builder,
     network_factory=parts.network_factory,
@@ -171,7 +179,9 @@ def make_experiment(run_dir: pathlib.Path):
     environment_spec=spec,
     logger_factory=loggers.logger_factory(str(run_dir)),
     checkpointing=checkpoint.CheckpointingConfig(
-      str(run_dir / 'checkpoints'), _CHECKPOINT_EVERY.value
+      str(run_dir / 'checkpoints'),
+      _CHECKPOINT_EVERY.value,
+      keep_replay=_CHECKPOINT_REPLAY.value,
     ),
     variable_names=parts.variable_names,
   )
@@ -181,7 +191,7 @@ def make_program(run_dir: pathlib.Path):
   """Returns the `lp.Program` that the flags describe.
 
   Raises:
-    ValueError: the environment or the agent cannot be had, or not together.
+    WrongUsage: the environment or the agent cannot be had, or not together.
   """
   from programs import distributed
 
@@ -194,7 +204,7 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   """Runs the program to its end and says what came of it.
 
   Raises:
-    ValueError: the program cannot be made.
+    WrongUsage: the program cannot be made.
   """
   if launch_type != 'local':
     return launch_stock(run_dir, launch_type)

@@ -34,11 +34,14 @@ class CheckpointingConfig:
     directory: where; each process has a folder of its own below it.
     every_seconds: between two checkpoints of one process.
     max_to_keep: how many of each process.
+    keep_replay: whether replay is kept as well, which takes as much room on
+      disk as it does in memory.
   """
 
   directory: str
   every_seconds: float = 60.0
   max_to_keep: int = 3
+  keep_replay: bool = False
 
 
 class Checkpointer:

@@ -1,28 +1,64 @@
 """The replay server: where actors insert and the learner samples."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import launchpad as lp
 import reverb
+from launchpad import address as lp_address
+from reverb.platform import checkpointers_lib
 
 # Servers that are to end with their process rather than by their destructor.
 _stopped_servers: list[reverb.Server] = []
 
 
+@dataclasses.dataclass(frozen=True)
+class ReplayCheckpointing:
+  """How replay is kept over a restart.
+
+  Attributes:
+    directory: where. A server that starts goes on from the newest whole
+      checkpoint there; the tables' configuration comes from it as well.
+    every_seconds: between two checkpoints. While one is written, inserts wait.
+  """
+
+  directory: str
+  every_seconds: float
+
+
 class ReplayNode(lp.ReverbNode):
   """A node whose handle dereferences to a `reverb.Client`."""
 
-  def __init__(self, make_tables: Callable[[], Sequence[reverb.Table]]):
+  def __init__(
+    self,
+    make_tables: Callable[[], Sequence[reverb.Table]],
+    checkpointing: ReplayCheckpointing | None = None,
+  ):
     """Describes the server; nothing starts before the launch.
 
     Args:
       make_tables: called in the server's process; returns the replay tables.
+      checkpointing: how they are kept; None begins empty at every start.
     """
     super().__init__(make_tables)
+    self._checkpointing = checkpointing
 
   def run(self) -> None:
     """Serves until the program stops."""
-    super().run()
+    port = lp_address.get_port_from_address(self._address.resolve())
+    keep = self._checkpointing
+    server = reverb.Server(
+      self._priority_tables_fn(),
+      port,
+      keep and checkpointers_lib.DefaultCheckpointer(keep.directory),
+    )
     # Reverb's destructor waits for inserts that a rate limiter holds back, for
     # ever once nobody samples any more.
-    _stopped_servers.append(self._server)
+    _stopped_servers.append(server)
+    if keep is None:
+      lp.wait_for_stop()
+      return
+    client = reverb.Client(f'localhost:{port}')
+    while not lp.wait_for_stop(keep.every_seconds):
+      client.checkpoint()
+    client.checkpoint()

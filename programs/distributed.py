@@ -48,7 +48,10 @@ def make_program(
 
   with program.group('replay'):
     replay = program.add_node(
-      replay_lib.ReplayNode(lambda: processes.replay_tables(experiment))
+      replay_lib.ReplayNode(
+        lambda: processes.replay_tables(experiment),
+        experiment.get_replay_checkpointing(),
+      )
     )
 
   with program.group('variable_server'):

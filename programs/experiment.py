@@ -15,7 +15,7 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import checkpoint, counter_client, journal
+from nodes import checkpoint, counter_client, journal, replay
 from nodes import evaluator as evaluator_lib
 from programs import builders
 
@@ -156,6 +156,15 @@ class ExperimentConfig:
     if self.checkpointing is None:
       return None
     return journal.Journal(f'{self.checkpointing.directory}/{process}.journal')
+
+  def get_replay_checkpointing(self) -> replay.ReplayCheckpointing | None:
+    """Returns how replay is kept, if it is to be."""
+    keep = self.checkpointing
+    if keep is None or not keep.keep_replay:
+      return None
+    return replay.ReplayCheckpointing(
+      f'{keep.directory}/replay', keep.every_seconds
+    )
 
   def get_evaluator_factories(self) -> Sequence[EvaluatorFactory]:
     """Returns the given factories, or the default one."""

@@ -1,5 +1,6 @@
 """What each process of the program builds when it starts."""
 
+import contextlib
 from collections.abc import Sequence
 
 import compat  # noqa: F401
@@ -21,6 +22,7 @@ from programs.experiment import ExperimentConfig, make_policy
 # Small agents step hundreds of times a second: more versions than this cost
 # actors more than they bring.
 _PUBLISH_SECONDS = 0.1
+_FLUSH_SECONDS = 2.0
 
 
 def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
@@ -94,8 +96,16 @@ def learner(
     checkpointer,
     saved,
   )
+
+  def end_publishing() -> None:
+    # Whoever would read the last weights has stopped before the learner, so a
+    # variable server that is away need not keep it; the checkpoint has them.
+    with contextlib.suppress(TimeoutError):
+      publisher.close(_FLUSH_SECONDS)
+    variables.close()
+
   return worker.StoppableWorker(
-    loop, [loop.checkpoint, publisher.close, logger.close]
+    loop, [loop.checkpoint, end_publishing, logger.close]
   )
 
 
@@ -141,7 +151,8 @@ def actor(
   )
   return worker.StoppableWorker(
     actor_lib.ActorLoop(loop, logger, experiment.max_num_actor_steps),
-    [logger.close, environment.close],
+    # The container first: that ends a thread which waits for weights.
+    [variables.close, logger.close, environment.close],
   )
 
 
@@ -161,4 +172,6 @@ def evaluator(
       experiment.get_builder(), experiment.get_environment_spec
     ),
   )
-  return worker.StoppableWorker(loop, [getattr(loop, 'close', lambda: None)])
+  return worker.StoppableWorker(
+    loop, [variables.close, getattr(loop, 'close', lambda: None)]
+  )

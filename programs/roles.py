@@ -1,6 +1,8 @@
 """How a backend treats each role: restarts, order of stopping, environment."""
 
+import hashlib
 import os
+import pathlib
 
 from backends import local, output
 
@@ -23,6 +25,7 @@ _EVERY_ROLE = {
   'XLA_FLAGS': '--xla_cpu_multi_thread_eigen=false',
 }
 _LEARNER = ('CUDA_VISIBLE_DEVICES', 'JAX_PLATFORMS', 'XLA_FLAGS')
+_COMPILED = 'JAX_COMPILATION_CACHE_DIR'
 
 
 def local_config(log_dir: str, preload: tuple[str, ...] = ()):
@@ -33,7 +36,7 @@ def local_config(log_dir: str, preload: tuple[str, ...] = ()):
     preload: modules, beside the program's own, that every process will need.
   """
   return local.LocalConfig(
-    default_env=_EVERY_ROLE,
+    default_env={**_EVERY_ROLE, **_compilation_cache()},
     env={'learner': {name: os.environ.get(name) for name in _LEARNER}},
     preload=[*_PRELOAD, *preload],
     restart={
@@ -42,6 +45,29 @@ def local_config(log_dir: str, preload: tuple[str, ...] = ()):
     stop_order=_STOP_ORDER,
     log_dir=log_dir,
   )
+
+
+def _compilation_cache() -> dict[str, str]:
+  """Has JAX keep what it compiles, for restarted processes and later runs.
+
+  Compiling takes most of the time to a learner's first step, and every actor
+  compiles the same policy. A folder for each kind of processor, since the
+  machines which share a home may differ in what they can execute.
+  """
+  if _COMPILED in os.environ:
+    return {}
+  processor = [
+    line
+    for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+    if line.startswith(('model name', 'flags'))
+  ]
+  kind = hashlib.sha256('\n'.join(sorted(set(processor))).encode()).hexdigest()
+  cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+  return {
+    _COMPILED: os.path.join(cache, 'launchpad_rl', f'jax-{kind[:12]}'),
+    'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0',
+    'JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES': '-1',
+  }
 
 
 class Printer(output.Printer):

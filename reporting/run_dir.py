@@ -17,7 +17,12 @@ from typing import Any
 
 _CONFIG = 'config.json'
 # What a resumed run may change: how long and how it runs, not what it learns.
-_MAY_CHANGE = ('num_actors', 'num_steps', 'checkpoint_every')
+_MAY_CHANGE = (
+  'num_actors',
+  'num_steps',
+  'checkpoint_every',
+  'checkpoint_replay',
+)
 
 
 def default_path(label: str) -> pathlib.Path:
