@@ -42,12 +42,15 @@ class Role:
     self.start(call)
     return self.result()
 
+  def kill(self) -> None:
+    self._process.kill()
+    self._process.join()
+
   def close(self) -> None:
     # Later forks hold this pipe, too: closing it would tell nobody.
     self._pipe.send(None)
     self._process.join(10)
-    if self._process.is_alive():
-      self._process.kill()
+    self.kill()
 
 
 def _obey(pipe: multiprocessing.connection.Connection, make: Callable) -> None:

@@ -57,17 +57,20 @@ class Peer(abc.ABC):
 
 
 class Container(Peer):
-  """This library, with or without one copy per host."""
+  """This library, with or without one copy per host.
 
-  def __init__(self, name: str, host_cache: bool, leaf_type: str = 'numpy'):
+  Its readers map that copy; `copies` makes each read it into its own memory.
+  """
+
+  def __init__(self, name: str, host_cache: bool, copies: bool = False):
     self.name = name
     self._host_cache = host_cache
-    self._leaf_type = leaf_type
+    self._copies = copies
     self._reader = None
 
   def _connect(self, address: str) -> container.ReverbVariableContainer:
     return container.ReverbVariableContainer(
-      address, leaf_type=self._leaf_type, host_cache=self._host_cache
+      address, leaf_type='numpy', host_cache=self._host_cache
     )
 
   def pusher(self, address: str, values: Nest) -> Callable[[], float]:
@@ -86,7 +89,15 @@ class Container(Peer):
 
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
     self._reader = self._connect(address)
-    return self._reader.pull
+    if not self._copies:
+      return self._reader.pull
+    own = {name: np.empty_like(leaf) for name, leaf in values.items()}
+
+    def pull_and_copy() -> None:
+      for name, leaf in self._reader.pull().items():
+        np.copyto(own[name], leaf)
+
+    return pull_and_copy
 
   def checker(self) -> Callable[[], Any]:
     version = self._reader.snapshot().version
@@ -209,7 +220,7 @@ NETWORK = 'container, network'
 
 PEERS = (
   lambda: Container(MAPPED, host_cache=True),
-  lambda: Container(COPIED, host_cache=True, leaf_type='tensorflow'),
+  lambda: Container(COPIED, host_cache=True, copies=True),
   lambda: Container(NETWORK, host_cache=False),
   TfAgents,
   Courier,

@@ -31,6 +31,8 @@ _OUT = flags.DEFINE_string(
 )
 
 _CHECKS = 1000
+# A reader that never rests would take a core from the push it waits for.
+_POLL_SECONDS = 0.0005
 
 
 def make_values(megabytes: float, leaves: int, seed: int = 0) -> peers.Nest:
@@ -93,7 +95,7 @@ def _no_news(check: Callable[[], Any] | None) -> float | None:
 def _await_news(check: Callable[[], Any]) -> float:
   """When this reader has the next version, however it learns of it."""
   while check() is None:
-    pass
+    time.sleep(_POLL_SECONDS)
   return time.monotonic()
 
 
