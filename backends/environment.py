@@ -81,8 +81,8 @@ def _parse(text: str | None, current: object) -> object:
     return None
   if isinstance(current, bool):
     return text.lower() in ('1', 'true', 't', 'yes', 'y', 'on')
-  if isinstance(current, int):
-    return int(text)
+  if isinstance(current, int | float):
+    return type(current)(text)
   return text
 
 

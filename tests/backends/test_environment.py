@@ -19,6 +19,7 @@ def _report_jax():
     'x64': str(jax.numpy.ones(1, 'float64').dtype),
     'openblas': [get() for get in environment.openblas('get_num_threads')],
     'mine': os.environ['MINE'],
+    'seconds': jax.config.jax_persistent_cache_min_compile_time_secs,
   }
   print(json.dumps(report))
 
@@ -45,6 +46,7 @@ def test_holds_in_forks_after_jax_is_imported():
       'two': {
         'MINE': 'two',
         'JAX_ENABLE_X64': '1',
+        'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0.5',
         'XLA_FLAGS': '--xla_force_host_platform_device_count=3',
         'OPENBLAS_NUM_THREADS': '2',
       },
@@ -59,7 +61,7 @@ def test_holds_in_forks_after_jax_is_imported():
   for index in range(2):
     two = json.loads(lines.of(f'two/{index}')[-1])
     assert (two['platform'], two['devices'], two['mine']) == ('cpu', 3, 'two')
-    assert two['x64'] == 'float64'
+    assert (two['x64'], two['seconds']) == ('float64', 0.5)
     assert set(two['openblas']) == {2}
   assert any('tpu' in line for line in lines.of('three/0'))
   # They were forked: else they would not have to be told twice.

@@ -1,19 +1,12 @@
 """Every role is killed during a run, again and again, and the run ends well."""
 
-import csv
-import json
 import os
-import pathlib
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
-from backends import status
+from tests.e2e import runs
 
-_ROOT = pathlib.Path(__file__).parents[2]
 _ROUNDS = 5
 _STEPS = 15_000
 _EPISODE = 200
@@ -26,120 +19,61 @@ _ROLES = (
   'counter/0',
 )
 
-
-def _wait_until(condition, what, timeout=120.0):
-  deadline = time.monotonic() + timeout
-  while not (value := condition()):
-    if time.monotonic() > deadline:
-      raise TimeoutError(f'waited {timeout} s for {what}')
-    time.sleep(0.1)
-  return value
-
-
-def _tasks(run_dir):
-  try:
-    tasks = status.read(str(run_dir / 'logs'))['tasks']
-  except FileNotFoundError:
-    return {}
-  return {f'{task["label"]}/{task["index"]}': task for task in tasks}
-
-
-def _reports(run_dir):
-  """What each process has reported to the counter, from its journal."""
-  path = run_dir / 'checkpoints' / 'counter.journal'
-  lines = path.read_text().split('\n')[:-1] if path.exists() else []
-  values = dict(json.loads(line) for line in lines)
-  return {k: v for k, v in values.items() if k.startswith('report:')}
-
-
-def _count(run_dir, name):
-  return sum(totals.get(name, 0) for totals in _reports(run_dir).values())
-
-
-def _rows(run_dir, name):
-  with open(run_dir / 'metrics' / f'{name}.csv', newline='') as f:
-    return list(csv.DictReader(f))
-
-
-def _kill(run_dir, name):
-  """Kills a task; returns when it runs again and the program goes on."""
-  before = _tasks(run_dir)[name]
-  os.kill(before['pid'], signal.SIGKILL)
-
-  def is_back():
-    task = _tasks(run_dir)[name]
-    return task['restarts'] > before['restarts'] and task['state'] == 'running'
-
-  _wait_until(is_back, f'{name} to be restarted')
-  steps = _count(run_dir, 'actor_steps')
-  _wait_until(
-    lambda: _count(run_dir, 'actor_steps') > steps,
-    f'the actors to go on after {name} was killed',
-  )
-
-
 # Thirty kills, each waited out.
 pytestmark = pytest.mark.timeout(600)
 
 
+def _kill(run, name):
+  """Kills a task; returns when it runs again and the actors go on."""
+  before = run.tasks()[name]
+  os.kill(before['pid'], signal.SIGKILL)
+
+  def is_back():
+    task = run.tasks()[name]
+    return task['restarts'] > before['restarts'] and task['state'] == 'running'
+
+  run.wait_until(is_back, f'restart of {name}')
+  steps = run.count('actor_steps')
+  run.wait_until(
+    lambda: run.count('actor_steps') > steps, f'steps after a kill of {name}'
+  )
+
+
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
-  run_dir = tmp_path_factory.mktemp('run')
-  with open(run_dir / 'output', 'w+') as output:
-    process = subprocess.Popen(
-      [
-        sys.executable,
-        'launch.py',
-        f'--run_dir={run_dir}',
-        f'--num_steps={_STEPS}',
-        '--checkpoint_every=2',
-      ],
-      cwd=_ROOT,
-      stdout=output,
-      stderr=output,
-    )
-    try:
-      _wait_until(
-        lambda: _count(run_dir, 'learner_steps') > 10, 'the learner to learn'
-      )
-      for _ in range(_ROUNDS):
-        for name in _ROLES:
-          _kill(run_dir, name)
-      process.wait(timeout=240)
-    finally:
-      process.kill()
-  return run_dir, process.returncode
+  run = runs.Run(tmp_path_factory.mktemp('kill') / 'run')
+  with run.launch(f'--num_steps={_STEPS}', '--checkpoint_every=2'):
+    run.wait_to_learn()
+    for _ in range(_ROUNDS):
+      for name in _ROLES:
+        _kill(run, name)
+    run.end()
+  return run
 
 
 def test_the_run_ends_by_itself(run):
-  run_dir, exit_code = run
-  assert exit_code == 0, (run_dir / 'output').read_text()
+  assert run.process.returncode == 0, run.output
+  assert run.left_over() == []
 
 
 @pytest.mark.parametrize('name', _ROLES)
 def test_each_role_was_restarted(run, name):
-  run_dir, _ = run
-  assert _tasks(run_dir)[name]['restarts'] == _ROUNDS
+  assert run.tasks()[name]['restarts'] == _ROUNDS
 
 
 def test_the_counts_are_right(run):
-  run_dir, _ = run
-  counted = _count(run_dir, 'actor_steps')
+  counted = run.count('actor_steps')
   assert _STEPS <= counted <= _STEPS + 2 * _EPISODE
   # A kill between counting an episode and logging it costs its row.
   logged = sum(
-    float(row['actor/episode_length'])
+    sum(run.column(f'actor_{actor}', 'actor/episode_length'))
     for actor in range(2)
-    for row in _rows(run_dir, f'actor_{actor}')
   )
   assert counted - _ROUNDS * _EPISODE <= logged <= counted
 
 
 @pytest.mark.parametrize('actor', range(2))
 def test_versions_rise_in_every_actor(run, actor):
-  run_dir, _ = run
-  versions = [
-    float(row['weights/version']) for row in _rows(run_dir, f'actor_{actor}')
-  ]
+  versions = run.column(f'actor_{actor}', 'weights/version')
   assert versions == sorted(versions)
   assert versions[-1] > versions[0] >= 1

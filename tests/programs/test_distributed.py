@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import launchpad as lp
 import numpy as np
 import pytest
 from acme import specs
@@ -10,6 +9,7 @@ from acme.utils import loggers
 
 from programs import distributed, environments, experiment
 from programs.agents import sac
+from tests.programs import stepping
 
 
 @pytest.fixture(scope='module')
@@ -35,19 +35,8 @@ def config():
 @pytest.fixture(scope='module')
 def program(config):
   program = distributed.make_program(config, num_actors=2)
-  for label in ('learner', 'actor', 'evaluator', 'counter'):
-    for node in program.groups[label]:
-      node.disable_run()
-  manager = lp.launch(program, launch_type='test_mt', serialize_py_nodes=True)
-  yield program
-  manager.cleanup_after_test(None)
-
-
-def _client(program, label, index=0):
-  handle = program.groups[label][index].create_handle()
-  if isinstance(handle, lp.CourierHandle):
-    handle.set_client_kwargs(call_timeout=100)
-  return handle.dereference()
+  with stepping.launched(program, serialize=True):
+    yield program
 
 
 def test_the_graph_has_every_role(program):
@@ -62,17 +51,19 @@ def test_the_graph_has_every_role(program):
 
 
 def test_weights_go_from_learner_to_actor_and_evaluator(program):
-  learner = _client(program, 'learner')
-  actor = _client(program, 'actor')
-  evaluator = _client(program, 'evaluator')
-  variables = _client(program, 'variable_server')
+  learner = stepping.client(program, 'learner')
+  actor = stepping.client(program, 'actor')
+  evaluator = stepping.client(program, 'evaluator')
+  variables = stepping.client(program, 'variable_server')
 
   learner.publish()
   first = actor.run_episode()
   assert first['actor_steps'] == 200
   assert first['weights/version'] == 1
   assert (
-    _client(program, 'replay').server_info()['priority_table'].current_size
+    stepping.client(program, 'replay')
+    .server_info()['priority_table']
+    .current_size
     > 100
   )
 
@@ -86,7 +77,7 @@ def test_weights_go_from_learner_to_actor_and_evaluator(program):
 
   result = evaluator.run_episode()
   assert result['weights/version'] == 2
-  counts = _client(program, 'counter').get_counts()
+  counts = stepping.client(program, 'counter').get_counts()
   assert counts['actor_steps'] == 200
   assert counts['evaluator_episodes'] == 1
   assert counts['learner_steps'] == 1

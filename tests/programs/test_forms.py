@@ -1,6 +1,5 @@
 """Programs of the code that people have: both of Acme's forms, run for real."""
 
-import launchpad as lp
 import pytest
 from acme import specs
 from acme.agents.jax import sac as acme_sac
@@ -9,6 +8,7 @@ from acme.utils import loggers
 
 from programs import distributed, environments, experiment
 from programs.agents import sac
+from tests.programs import stepping
 
 
 class _LaterFormBuilder:
@@ -94,29 +94,20 @@ def program(request):
     **policies,
   )
   program = distributed.make_program(config, num_actors=1)
-  for label in ('learner', 'actor', 'evaluator', 'counter'):
-    for node in program.groups[label]:
-      node.disable_run()
-  manager = lp.launch(program, launch_type='test_mt', serialize_py_nodes=False)
-  yield program
-  manager.cleanup_after_test(None)
-
-
-def _client(program, label, index=0):
-  handle = program.groups[label][index].create_handle()
-  if isinstance(handle, lp.CourierHandle):
-    handle.set_client_kwargs(call_timeout=100)
-  return handle.dereference()
+  with stepping.launched(program, serialize=False):
+    yield program
 
 
 def test_acts_learns_and_is_evaluated(program):
-  learner = _client(program, 'learner')
+  learner = stepping.client(program, 'learner')
   learner.publish()
-  assert _client(program, 'actor').run_episode()['episode_length'] == 200
+  assert (
+    stepping.client(program, 'actor').run_episode()['episode_length'] == 200
+  )
   learner.step()
   for index in range(2):
-    result = _client(program, 'evaluator', index).run_episode()
+    result = stepping.client(program, 'evaluator', index).run_episode()
     assert result['episode_length'] == 200
-  counts = _client(program, 'counter').get_counts()
+  counts = stepping.client(program, 'counter').get_counts()
   assert counts['actor_steps'] == 200
   assert counts['learner_steps'] == 1

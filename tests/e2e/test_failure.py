@@ -1,0 +1,14 @@
+"""A run that cannot go on ends, and says why."""
+
+from tests.e2e import runs
+
+
+def test_a_constructor_that_raises_ends_the_run(tmp_path):
+  run = runs.Run(tmp_path / 'run')
+  with run.launch('--num_actors=1', '--env=module:tests.e2e.broken:make'):
+    assert run.end() == 1
+  *_, error, verdict = run.output.splitlines()
+  assert error == 'OSError: the simulator has no licence'
+  assert verdict == 'The run failed: actor/0 exited with code 1.'
+  assert 'in make' in run.output
+  assert run.left_over() == []

@@ -1,0 +1,77 @@
+"""A run that was ended, however, goes on where it was."""
+
+import os
+import signal
+
+import pytest
+
+from tests.e2e import runs
+
+
+@pytest.fixture(scope='module')
+def run(tmp_path_factory):
+  """A run whose launcher was killed while its learner wrote checkpoints."""
+  run = runs.Run(tmp_path_factory.mktemp('resume') / 'run')
+  # It writes one after each step, so a kill most likely meets one half-written.
+  with run.launch('--num_steps=1000000', '--checkpoint_every=0'):
+    run.wait_to_learn()
+    run.wait_until(lambda: run.rows('evaluator_0'), 'evaluation')
+    run.process.send_signal(signal.SIGKILL)
+  return run
+
+
+def _wait_until_nothing_is_left(run):
+  for process in run.left_over():
+    process.wait(timeout=10)
+  assert run.left_over() == []
+
+
+def test_a_killed_launcher_leaves_nothing(run):
+  _wait_until_nothing_is_left(run)
+
+
+def test_everything_goes_on(run):
+  _wait_until_nothing_is_left(run)
+  steps, learner_steps = run.count('actor_steps'), run.count('learner_steps')
+  rows = {
+    name: run.rows(name) for name in ('actor_0', 'learner_0', 'evaluator_0')
+  }
+  target = steps + 2000
+  with run.launch('--resume', f'--num_steps={target}'):
+    assert run.end() == 0, run.output
+  assert target <= run.count('actor_steps') <= target + 2 * 200
+  assert run.count('learner_steps') > learner_steps
+  for name, before in rows.items():
+    assert run.rows(name)[: len(before)] == before
+  for actor in range(2):
+    versions = run.column(f'actor_{actor}', 'weights/version')
+    assert versions == sorted(versions)
+    assert versions[-1] > versions[0]
+  resumed = run.rows('learner_0')[len(rows['learner_0']) :]
+  assert float(resumed[0]['learner/steps']) >= learner_steps
+
+
+def test_another_agents_run_is_refused(run, tmp_path):
+  with run.launch('--resume', '--env=gym:MountainCarContinuous-v0'):
+    assert run.end() == 2
+  assert '--env=gym:Pendulum-v1' in run.output
+  assert 'MountainCarContinuous' in run.output
+
+
+def test_it_stops_while_its_servers_are_away(run):
+  with run.launch('--resume', '--num_steps=1000000'):
+    run.wait_until(
+      lambda: (
+        os.path.exists(run.run_dir / 'logs' / 'status.json')
+        and run.tasks()['actor/0']['state'] == 'running'
+      ),
+      'actors',
+    )
+    steps = run.count('actor_steps')
+    run.wait_until(lambda: run.count('actor_steps') > steps, 'steps')
+    for name in ('replay/0', 'variable_server/0', 'counter/0'):
+      os.kill(run.tasks()[name]['pid'], signal.SIGKILL)
+    run.process.send_signal(signal.SIGINT)
+    assert run.end(timeout=60) == 130, run.output
+  assert 'killing' not in run.output
+  assert run.left_over() == []

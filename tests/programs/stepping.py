@@ -1,0 +1,31 @@
+"""Programs whose loops do not run, stepped through their handles."""
+
+import contextlib
+
+import launchpad as lp
+
+
+@contextlib.contextmanager
+def launched(program, serialize):
+  """Launches a program in threads of this process; yields it.
+
+  Args:
+    program: as made by `distributed.make_program`.
+    serialize: whether its nodes are pickled first, as for other processes.
+  """
+  for label in ('learner', 'actor', 'evaluator', 'counter'):
+    for node in program.groups[label]:
+      node.disable_run()
+  manager = lp.launch(
+    program, launch_type='test_mt', serialize_py_nodes=serialize
+  )
+  yield program
+  manager.cleanup_after_test(None)
+
+
+def client(program, label, index=0):
+  """What a node's handle dereferences to, with a deadline on its calls."""
+  handle = program.groups[label][index].create_handle()
+  if isinstance(handle, lp.CourierHandle):
+    handle.set_client_kwargs(call_timeout=100)
+  return handle.dereference()
