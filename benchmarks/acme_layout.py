@@ -3,6 +3,7 @@
 A file of its own, which the other side's processes must not import.
 """
 
+import pathlib
 import pickle
 
 from compat import patches  # Patches JAX and TFP for Acme.
@@ -14,7 +15,7 @@ from acme.jax.layouts import distributed_layout
 from acme.utils.loggers import base
 from launchpad.nodes.python import local_multi_processing
 
-from benchmarks import stamps
+from benchmarks import sides, stamps
 from programs import agents
 
 _ENDLESS = 10**9
@@ -25,7 +26,8 @@ def launch(num_actors: int, directory: str) -> None:
 
   Args:
     num_actors: how many actor processes; an evaluator comes on top.
-    directory: a folder for a file that the workers need.
+    directory: a folder for a file that the workers need, and for the address
+      of replay.
   """
   environment = stamps.make_actor_environment(0)
   spec = specs.make_environment_spec(environment)
@@ -49,12 +51,16 @@ def launch(num_actors: int, directory: str) -> None:
     max_number_of_steps=_ENDLESS,
   ).build()
   resources = _import_compat_first(f'{directory}/init.pkl')
-  lp.launch(
+  running = lp.launch(
     program,
     lp.LaunchType.LOCAL_MULTI_PROCESSING,
     terminal='current_terminal',
     local_resources=dict.fromkeys(program.groups, resources),
-  ).wait()
+  )
+  (address,) = program.groups['replay'][0].addresses
+  path = pathlib.Path(directory, sides.REPLAY_ADDRESS)
+  path.write_text(address.resolve())
+  running.wait()
 
 
 def _import_compat_first(path: str) -> local_multi_processing.PythonProcess:

@@ -2,20 +2,13 @@
 
 python -m benchmarks.startup --num_actors=1,2,4,16
 
-Each side runs SAC on Pendulum with the same settings, one after the other: this
-repository by `launch.py`, and Acme's `DistributedLayout` on Launchpad's
-`local_mp` with the same patches. A run is measured from its command until every
-actor and the learner have taken a step, and ended then.
+Each side (see `sides`) runs in turn. A run is measured from its command until
+every actor and the learner have taken a step, and ended then.
 """
 
-import contextlib
 import csv
-import functools
-import os
 import pathlib
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -23,11 +16,9 @@ from typing import NamedTuple
 
 import compat  # noqa: F401
 
-import psutil
 from absl import app, flags
 
-from backends import linux
-from benchmarks import stamps
+from benchmarks import sides, stamps
 
 _NUM_ACTORS = flags.DEFINE_list(
   'num_actors', ['1', '2', '4', '16'], 'How many actors, a run each.'
@@ -38,11 +29,8 @@ _TIMEOUT = flags.DEFINE_float(
   'timeout', 600.0, 'Seconds after which a run is given up.', lower_bound=1.0
 )
 
-_ROOT = pathlib.Path(__file__).parents[1]
-_ENDLESS = 10**9
 _POLL_SECONDS = 0.2
 _SETTLE_SECONDS = 3.0
-_END_SECONDS = 30.0
 _MB = 1e6
 
 
@@ -84,11 +72,11 @@ def measure(side: str, num_actors: int, bytecode: str) -> Row:
   """
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
     began = time.time()
-    with _running(side, num_actors, directory, bytecode) as process:
+    with sides.running(side, num_actors, directory, bytecode) as process:
       actors, learner = _wait(side, num_actors, directory, process)
       time.sleep(_SETTLE_SECONDS)
       memory = {
-        p.pid: p.memory_full_info().pss / _MB for p in _tree(process.pid)
+        p.pid: p.memory_full_info().pss / _MB for p in sides.tree(process.pid)
       }
   return Row(
     side=side,
@@ -100,69 +88,6 @@ def measure(side: str, num_actors: int, bytecode: str) -> Row:
     pss_mb=sum(memory.values()),
     actor_pss_mb=sum(memory[pid] for pid in actors) / len(actors),
   )
-
-
-def _command(side: str, num_actors: int, directory: str) -> list[str]:
-  if side == 'acme':
-    code = (
-      'from benchmarks import acme_layout; '
-      f'acme_layout.launch({num_actors}, {directory!r})'
-    )
-    return [sys.executable, '-c', code]
-  return [
-    sys.executable,
-    'launch.py',
-    f'--num_actors={num_actors}',
-    '--env=module:benchmarks.stamps:make_environment',
-    f'--num_steps={_ENDLESS}',
-    f'--run_dir={directory}/run',
-  ]
-
-
-@contextlib.contextmanager
-def _running(
-  side: str, num_actors: int, directory: str, bytecode: str
-) -> Iterator[subprocess.Popen]:
-  """Starts a program; leaves no process of it behind."""
-  env = dict(
-    os.environ,
-    HOME=directory,  # Where Acme's checkpoints and metrics go.
-    PYTHONPATH=str(_ROOT),
-    PYTHONPYCACHEPREFIX=bytecode,
-    **{stamps.DIRECTORY: directory},
-  )
-  env.pop('PYTHONDONTWRITEBYTECODE', None)
-  with open(f'{directory}/output', 'w') as output:
-    process = subprocess.Popen(
-      _command(side, num_actors, directory),
-      cwd=_ROOT,
-      env=env,
-      stdin=subprocess.DEVNULL,
-      stdout=output,
-      stderr=subprocess.STDOUT,
-      start_new_session=True,
-      preexec_fn=functools.partial(linux.die_with_parent, os.getpid()),
-    )
-  try:
-    yield process
-  finally:
-    tree = _tree(process.pid)
-    process.send_signal(signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-      process.wait(_END_SECONDS)
-    for member in tree:
-      with contextlib.suppress(psutil.NoSuchProcess):
-        member.kill()
-    process.wait()
-
-
-def _tree(pid: int) -> list[psutil.Process]:
-  """Returns a process and all its descendants, unless it is gone."""
-  try:
-    root = psutil.Process(pid)
-    return [root, *root.children(recursive=True)]
-  except psutil.NoSuchProcess:
-    return []
 
 
 def _wait(
@@ -178,14 +103,12 @@ def _wait(
     learner = _learner_time(side, directory)
     if len(actors) >= num_actors and learner is not None:
       return actors, learner
-    output = pathlib.Path(directory, 'output').read_text(errors='replace')
-    tail = '\n'.join(output.splitlines()[-30:])
-    if process.poll() is not None:
-      raise RuntimeError(f'{side} ended before it learnt:\n{tail}')
+    sides.check(process, directory)
     if time.monotonic() > deadline:
       raise TimeoutError(
         f'{side} did not learn within --timeout={_TIMEOUT.value:g}; '
-        f'{len(actors)} of {num_actors} actors have acted:\n{tail}'
+        f'{len(actors)} of {num_actors} actors have acted:\n'
+        f'{sides.tail(directory)}'
       )
     time.sleep(_POLL_SECONDS)
 
@@ -224,14 +147,14 @@ def conclusions(rows: Sequence[Row]) -> Iterator[str]:
 
 def main(_) -> None:
   """Prints a row a run, and what follows from them."""
-  sides = ('launch.py', 'acme') if _PEER.value else ('launch.py',)
+  who = sides.SIDES if _PEER.value else sides.SIDES[:1]
   rows = []
   print(' '.join(f'{name:>13}' for name in Row._fields))
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as bytecode:
-    for side in sides:
+    for side in who:
       measure(side, 1, bytecode)  # Compiles, and is not counted.
     for num_actors in map(int, _NUM_ACTORS.value):
-      for side in sides:
+      for side in who:
         row = measure(side, num_actors, bytecode)
         rows.append(row)
         cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)

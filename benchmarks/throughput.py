@@ -1,0 +1,141 @@
+"""Steps a second of actors and learner, beside Acme's own layout.
+
+python -m benchmarks.throughput --num_actors=2,4
+
+Each side runs in turn (see `sides`), with its own evaluator: Acme's never
+rests, this repository's rests 3 s between episodes. Both are counted by one
+instrument, their replay servers: an environment step inserts an item, a learner
+step samples a batch.
+"""
+
+import csv
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import compat  # noqa: F401
+
+from absl import app, flags
+
+from benchmarks import sides
+from programs.agents import sac
+from watchdog import limiter, servers
+
+_NUM_ACTORS = flags.DEFINE_list('num_actors', ['2'], 'How many, a run each.')
+_SIDES = flags.DEFINE_multi_enum('side', sides.SIDES, sides.SIDES, 'Who runs.')
+_WARM_UP = flags.DEFINE_float(
+  'warm_up', 15.0, 'Seconds from the first learner step to the window.'
+)
+_WINDOW = flags.DEFINE_float('window', 45.0, 'Seconds to count.')
+_TIMEOUT = flags.DEFINE_float(
+  'timeout', 300.0, 'Seconds for a side to learn, else it is given up.'
+)
+_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_POLL_SECONDS = 1.0
+
+
+class Row(NamedTuple):
+  """One run.
+
+  Attributes:
+    side: one of `sides.SIDES`.
+    actors: how many.
+    actor_steps_s: steps a second of all actors together.
+    learner_steps_s: steps a second of the learner.
+    sum_s: both.
+    cpu: seconds of CPU a second, of all processes together.
+  """
+
+  side: str
+  actors: int
+  actor_steps_s: float
+  learner_steps_s: float
+  sum_s: float
+  cpu: float
+
+
+def measure(side: str, num_actors: int, bytecode: str) -> Row:
+  """Runs one side for a window.
+
+  Args:
+    side: one of `sides.SIDES`.
+    num_actors: of the program.
+    bytecode: a folder where both sides keep what Python has compiled.
+
+  Raises:
+    RuntimeError: the program ended.
+    TimeoutError: it did not learn in time.
+  """
+  with (
+    tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
+    sides.running(side, num_actors, directory, bytecode) as process,
+  ):
+    address = _wait(side, directory, process)
+    time.sleep(_WARM_UP.value)
+    began, before, cpu = time.monotonic(), _replay(address), _cpu(process)
+    time.sleep(_WINDOW.value)
+    sides.check(process, directory)
+    seconds = time.monotonic() - began
+    after, cpu = _replay(address), _cpu(process) - cpu
+  actor = (after.inserts - before.inserts) / seconds
+  batches = (after.samples - before.samples) / sac.Config().batch_size
+  learner = batches / seconds
+  return Row(side, num_actors, actor, learner, actor + learner, cpu / seconds)
+
+
+def _wait(side: str, directory: str, process: subprocess.Popen) -> str:
+  """Waits for the learner to sample; returns the address of replay."""
+  deadline = time.monotonic() + _TIMEOUT.value
+  while time.monotonic() < deadline:
+    sides.check(process, directory)
+    address = sides.replay_address(side, directory)
+    if address and servers.ask([address]).tables and _replay(address).samples:
+      return address
+    time.sleep(_POLL_SECONDS)
+  raise TimeoutError(
+    f'{side} did not learn within --timeout={_TIMEOUT.value:g}:\n'
+    f'{sides.tail(directory)}'
+  )
+
+
+def _replay(address: str) -> limiter.Table:
+  ((table, *_),) = servers.ask([address]).tables[address]
+  return table
+
+
+def _cpu(process: subprocess.Popen) -> float:
+  """Seconds of CPU of the processes that a program has now, so far."""
+  times = [member.cpu_times() for member in sides.tree(process.pid)]
+  return sum(t.user + t.system for t in times)
+
+
+def conclusions(rows: Sequence[Row]) -> Iterator[str]:
+  """Yields the ratios of the sides."""
+  sums = {(row.side, row.actors): row.sum_s for row in rows}
+  for (side, actors), ours in sums.items():
+    if side == 'launch.py' and ('acme', actors) in sums:
+      ratio = ours / sums['acme', actors]
+      yield f'{actors} actors: {ratio:.2f} times the steps a second of acme'
+
+
+def main(_) -> None:
+  """Prints a row a run, and the ratios."""
+  rows = []
+  print(' '.join(f'{name:>15}' for name in Row._fields))
+  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as bytecode:
+    for num_actors in map(int, _NUM_ACTORS.value):
+      for side in _SIDES.value:
+        row = measure(side, num_actors, bytecode)
+        rows.append(row)
+        cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
+        print(' '.join(f'{cell:>15}' for cell in cells), flush=True)
+  print(*conclusions(rows), sep='\n')
+  if _CSV.value:
+    with open(_CSV.value, 'w', newline='') as f:
+      csv.writer(f).writerows([Row._fields, *rows])
+
+
+if __name__ == '__main__':
+  app.run(main)

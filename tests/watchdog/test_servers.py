@@ -1,0 +1,79 @@
+"""Asks real servers what they are doing."""
+
+import socket
+import subprocess
+import sys
+import time
+
+import courier
+import pytest
+
+from watchdog import servers
+
+
+@pytest.fixture(scope='module')
+def address():
+  """Of a server in a process of its own, which can be ended as it waits."""
+  process = subprocess.Popen(
+    [sys.executable, '-m', 'tests.watchdog.busy_server'],
+    stdout=subprocess.PIPE,
+    text=True,
+  )
+  try:
+    yield process.stdout.readline().strip()
+  finally:
+    process.kill()
+    process.communicate()
+
+
+def _settled(address, expected):
+  """What the tables say once they say what is expected, or at the last."""
+  deadline = time.monotonic() + 20
+  while True:
+    tables = servers.ask([address]).tables[address]
+    said = {w.table.name: (w.samplers, w.inserters) for w in tables}
+    if said == expected or time.monotonic() > deadline:
+      return said, {w.table.name: w.table for w in tables}
+    time.sleep(0.1)
+
+
+def test_tells_who_waits_at_which_table(address):
+  expected = {
+    'idle': (False, False),
+    'hungry': (True, False),
+    'full': (False, True),
+    'deadlocked': (True, True),
+  }
+  said, tables = _settled(address, expected)
+  assert said == expected
+  assert tables['full'].size == tables['full'].inserts == 10
+  assert tables['full'].samples_missing == 4
+  assert (tables['hungry'].inserts, tables['hungry'].samples) == (6, 24)
+  assert tables['hungry'].inserts_missing == 1
+  assert (tables['full'].min_diff, tables['full'].max_diff) == (0, 40)
+
+
+def test_tells_servers_that_answer_from_those_that_do_not():
+  server = courier.Server('server')
+  server.Start()
+  with socket.socket() as deaf, socket.socket() as closed:
+    deaf.bind(('127.0.0.1', 0))
+    deaf.listen()
+    closed.bind(('127.0.0.1', 0))
+    silent = {f'127.0.0.1:{s.getsockname()[1]}' for s in (deaf, closed)}
+    answers = servers.ask([*silent, f'127.0.0.1:{server.port}'])
+  assert answers.silent == silent
+  assert not answers.tables
+  server.Stop()
+
+
+def test_a_status_imports_nothing_heavy():
+  code = (
+    'import sys; from watchdog import stall, status; '
+    "heavy = {'tensorflow', 'jax', 'reverb', 'acme', 'launchpad'}; "
+    'sys.exit(str(heavy & set(sys.modules) or 0))'
+  )
+  result = subprocess.run(
+    [sys.executable, '-c', code], capture_output=True, text=True
+  )
+  assert result.stderr.strip() == '0', result.stderr
