@@ -35,13 +35,10 @@ class Snapshot(NamedTuple):
     return int(max((count for _, count in self._points(name)), default=0))
 
   def rate(self, name: str) -> float | None:
-    """How fast a count rises, a second; None if too little is known."""
-    points = sorted(self._points(name))
-    # A task that no longer counts has a rate of zero, not that of its past.
-    now = (
-      time.time() if self.launcher['alive'] else points[-1:] and points[-1][0]
-    )
-    points = [p for p in points if p[0] > now - _RATE_SECONDS]
+    """How fast a count rises now, a second; None if too little is known."""
+    # Older rows tell how fast it was before it got stuck.
+    since = time.time() - _RATE_SECONDS
+    points = sorted(p for p in self._points(name) if p[0] > since)
     if len(points) < 2 or points[-1][0] == points[0][0]:
       return None
     (began, first), (ended, last) = points[0], points[-1]

@@ -79,7 +79,8 @@ class Watchdog:
     found = reasons.find(run)
     keys = frozenset(reason.key for reason in found)
     said, at = self._said
-    if at and keys == said and now - at < _REPEAT_SECONDS:
+    rest = _REPEAT_SECONDS if keys == said else self._stuck_after
+    if at and now - at < rest:
       return
     self._said = keys, now
     self._print(f'{" and ".join(filter(None, stalls))}.')
