@@ -1,5 +1,6 @@
 """The learner's side: values leave in the background, the newest wins."""
 
+import dataclasses
 import sys
 import threading
 import time
@@ -176,7 +177,16 @@ def _detach(values: Any) -> Any:
   CPU array keeps that memory; on an accelerator a copy there is cheap, and its
   way to the host begins here and ends in the background.
   """
+  jax = sys.modules.get('jax')
+  if jax is not None:  # It walks a nest in a third of the time.
+    return jax.tree_util.tree_map(_detach_leaf, values)
+  return _detach_by_path(values)
+
+
+def _detach_by_path(values: Any) -> Any:
   node, leaves = structure.split(values)
+  if node is structure.LEAF:
+    return _detach_leaf(values)
   detached = {path: _detach_leaf(leaf) for path, leaf in leaves.items()}
   return structure.rebuild(node, detached)
 
@@ -187,6 +197,8 @@ def _detach_leaf(leaf: Any) -> Any:
   if hasattr(leaf, 'numpy'):
     # A tensor's array may be its own memory, a variable's is not.
     return np.array(leaf.numpy())
+  if dataclasses.is_dataclass(leaf):  # One that JAX does not know.
+    return _detach_by_path(leaf)
   jax = sys.modules.get('jax')
   if jax is None or not isinstance(leaf, jax.Array):
     return leaf
