@@ -24,6 +24,12 @@ _AGENT = flags.DEFINE_enum('agent', 'sac', agents.AGENTS, 'What learns.')
 _ENV = flags.DEFINE_string(
   'env', 'gym:Pendulum-v1', 'Where it acts, such as gym:ID for Gymnasium.'
 )
+_CONFIG = flags.DEFINE_string(
+  'config',
+  '',
+  "The agent's settings that are not its defaults, such as "
+  'learning_rate=3e-4,batch_size=64.',
+)
 _NUM_STEPS = flags.DEFINE_integer(
   'num_steps',
   8_000,
@@ -108,6 +114,7 @@ def config() -> dict[str, Any]:
   described = (
     _AGENT,
     _ENV,
+    _CONFIG,
     _SEED,
     _NUM_ACTORS,
     _NUM_STEPS,
@@ -146,7 +153,7 @@ def make_experiment(run_dir: pathlib.Path):
   """Returns the `programs.experiment.ExperimentConfig` that the flags describe.
 
   Raises:
-    WrongUsage: the environment or the agent cannot be had, or not together.
+    WrongUsage: environment, agent or settings cannot be had, or not together.
   """
   # Acme takes seconds to import, which a wrong flag should not.
   import compat  # noqa: F401
@@ -165,7 +172,11 @@ def make_experiment(run_dir: pathlib.Path):
   spec = specs.make_environment_spec(environment)
   environment.close()
   try:
-    parts = agents.make_agent(_AGENT.value, spec)
+    agent_config = agents.make_config(_AGENT.value, _CONFIG.value)
+  except ValueError as e:
+    raise WrongUsage(f'--config: {e}') from e
+  try:
+    parts = agents.make_agent(_AGENT.value, spec, agent_config)
   except ValueError as e:
     raise WrongUsage(f'--agent with --env={_ENV.value}: {e}') from e
   return experiment.ExperimentConfig(
@@ -191,7 +202,7 @@ def make_program(run_dir: pathlib.Path):
   """Returns the `lp.Program` that the flags describe.
 
   Raises:
-    WrongUsage: the environment or the agent cannot be had, or not together.
+    WrongUsage: environment, agent or settings cannot be had, or not together.
   """
   from programs import distributed
 

@@ -1,12 +1,15 @@
 """The agents that `launch.py --agent` knows: a file each, imported when asked.
 
-Each file has `make_agent(environment_spec) -> AgentParts`.
+Each file has a frozen dataclass `Config` and
+`make_agent(environment_spec, config) -> AgentParts`.
 """
 
 import dataclasses
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from programs.agents import overrides
 
 AGENTS = ('sac',)
 
@@ -30,18 +33,36 @@ class AgentParts:
   variable_names: Sequence[str] = ('policy',)
 
 
-def make_agent(name: str, environment_spec: Any) -> AgentParts:
+def make_config(name: str, settings: str = '') -> Any:
+  """Imports the agent's module and returns its `Config`.
+
+  Args:
+    name: one of `AGENTS`.
+    settings: fields that are not the default, as `overrides.apply` takes them.
+
+  Raises:
+    ValueError: there is no such agent, or it has no such settings.
+  """
+  return overrides.apply(_module(name).Config(), settings)
+
+
+def make_agent(
+  name: str, environment_spec: Any, config: Any = None
+) -> AgentParts:
   """Imports the agent's module and returns its parts.
 
   Args:
     name: one of `AGENTS`.
     environment_spec: an `acme.specs.EnvironmentSpec`.
+    config: the agent's, from `make_config`; None is its default.
 
   Raises:
-    ValueError: there is no agent of that name, or it cannot act in such an
-      environment.
+    ValueError: there is no such agent, or it cannot act in such an environment.
   """
+  return _module(name).make_agent(environment_spec, config)
+
+
+def _module(name: str) -> Any:
   if name not in AGENTS:
     raise ValueError(f'unknown agent {name!r}; known: {", ".join(AGENTS)}')
-  module = importlib.import_module(f'programs.agents.{name}')
-  return module.make_agent(environment_spec)
+  return importlib.import_module(f'programs.agents.{name}')

@@ -64,6 +64,7 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
     ('--num_actors=0', ['num_actors']),
     ('--num_steps=-5', ['num_steps']),
     ('--agent=dreamer', ['agent', 'sac']),
+    ('--config=learnin_rate=1', ['--config', 'learning_rate']),
     ('--env=gym:NoSuch-v0', ['gym:NoSuch-v0']),
     ('--env=Pendulum-v1', ['gym:']),
     ('--run_dir=/proc/run', ['run_dir', '/proc/run']),

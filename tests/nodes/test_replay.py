@@ -7,7 +7,7 @@ import launchpad as lp
 import numpy as np
 import reverb
 
-from backends import local
+from backends import local, status
 from nodes import replay
 from tests.backends import helpers
 
@@ -33,7 +33,7 @@ def _kill_when_saved(client, directory, status_dir):
   )
   (server,) = (
     task
-    for task in local.status.read(status_dir)['tasks']
+    for task in status.read(status_dir)['tasks']
     if task['label'] == 'replay'
   )
   os.kill(server['pid'], signal.SIGKILL)
@@ -61,4 +61,4 @@ def test_a_killed_server_goes_on_from_its_checkpoint(tmp_path):
   )
   assert result.exit_code == 0, lines.all
   assert result.restarts['replay/0'] == 1
-  assert lines.of('client/0') == ['kept 7.0']
+  assert lines.of('client/0')[-1] == 'kept 7.0'

@@ -1,0 +1,72 @@
+"""Settings of an agent from the command line: `learning_rate=3e-4,n_step=3`."""
+
+import ast
+import dataclasses
+import difflib
+import re
+import typing
+from typing import Any, TypeVar
+
+Config = TypeVar('Config')
+
+# A comma between settings is followed by a name and an equals sign.
+_BETWEEN = re.compile(r',(?=\s*\w+\s*=)')
+
+
+def apply(config: Config, text: str) -> Config:
+  """Returns a config with some of its fields replaced.
+
+  Args:
+    config: a dataclass.
+    text: `field=value` and so on, with commas between; values as in Python, a
+      text without quotes if it is one word.
+
+  Raises:
+    ValueError: it is not of that form, there is no such field, or a value is
+      not of the field's type.
+  """
+  types = typing.get_type_hints(type(config))
+  names = [field.name for field in dataclasses.fields(config)]
+  changes = {}
+  for setting in filter(None, map(str.strip, _BETWEEN.split(text))):
+    name, equals, value = (part.strip() for part in setting.partition('='))
+    if not equals:
+      raise ValueError(f'{setting!r} is not of the form field=value')
+    if name not in names:
+      (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
+      raise ValueError(
+        f'there is no {name!r}; the nearest is {near!r} '
+        f'({_describe(types[near])}). All: {", ".join(names)}'
+      )
+    changes[name] = _value(name, value, types[name])
+  return dataclasses.replace(config, **changes)
+
+
+def _value(name: str, text: str, kind: Any) -> Any:
+  try:
+    value = ast.literal_eval(text)
+  except (SyntaxError, ValueError):
+    value = text
+  options = typing.get_args(kind) if _is_union(kind) else (kind,)
+  for option in options:
+    if option is float and type(value) is int:
+      return float(value)
+    if _fits(value, option):
+      return value
+  raise ValueError(f'{name} is {_describe(kind)}, not {text!r}')
+
+
+def _is_union(kind: Any) -> bool:
+  return not isinstance(kind, type) and typing.get_origin(kind) is not tuple
+
+
+def _fits(value: Any, kind: Any) -> bool:
+  if typing.get_origin(kind) is tuple:
+    item, _ = typing.get_args(kind)
+    return isinstance(value, tuple) and all(_fits(v, item) for v in value)
+  # A bool is an int to `isinstance`.
+  return type(value) is kind
+
+
+def _describe(kind: Any) -> str:
+  return kind.__name__ if type(kind) is type else str(kind)
