@@ -65,9 +65,7 @@ class Table(NamedTuple):
     """The limiter's rule and where the table stands in it, in numbers."""
     text = f'{self.inserts:,} inserted, {self.samples:,} sampled'
     if self.size < self.min_size:
-      return (
-        f'{text}; sampling needs {self.min_size:,} items, it has {self.size:,}'
-      )
+      return f'{text}; nothing is sampled below {self.min_size:,} items'
     low, high = _bound(self.min_diff), _bound(self.max_diff)
     if low is None and high is None:
       return text

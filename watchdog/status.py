@@ -87,12 +87,12 @@ def _facts(run: snapshot.Snapshot) -> Iterator[str]:
   ):
     rate = run.rate(name) if run.launcher['alive'] else None
     rate = '' if rate is None else f'  {rate:,.0f} a second'
-    yield f'  {f"{role} steps":<15}{run.count(name):,}{rate}'
+    yield f'  {f"{role} steps":<17}  {run.count(name):,}{rate}'
   for label in ('replay', 'variable_server'):
     for server in run.with_label(label):
       for table, *_ in run.tables.get(server, ()):
         yield (
-          f'  {server:<15}{table.name}: {table.size:,} of '
+          f'  {server:<17}  {table.name}: {table.size:,} of '
           f'{table.max_size:,} items; {table.describe()}'
         )
 
