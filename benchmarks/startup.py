@@ -159,7 +159,8 @@ def main(_) -> None:
         rows.append(row)
         cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
         print(' '.join(f'{cell:>13}' for cell in cells), flush=True)
-  print(*conclusions(rows), sep='\n')
+  for sentence in conclusions(rows):
+    print(sentence)
   if _CSV.value:
     with open(_CSV.value, 'w', newline='') as f:
       csv.writer(f).writerows([Row._fields, *rows])
