@@ -35,6 +35,12 @@ class StampedEnvironment(dm_env.Environment):
   def action_spec(self):
     return self._environment.action_spec()
 
+  def reward_spec(self):
+    return self._environment.reward_spec()
+
+  def discount_spec(self):
+    return self._environment.discount_spec()
+
   def step(self, action) -> dm_env.TimeStep:
     timestep = self._environment.step(action)
     if self._first:
