@@ -8,11 +8,10 @@ import dataclasses
 
 import compat  # noqa: F401
 
-import numpy as np
 from acme import specs
 from acme.agents.jax import sac
 
-from programs.agents import AgentParts
+from programs.agents import AgentParts, actions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +50,7 @@ def make_agent(
     ValueError: the actions are not continuous within [-1, 1].
   """
   config = config or Config()
-  _check_actions(environment_spec.actions)
+  actions.check_continuous('sac', environment_spec.actions)
   return AgentParts(
     builder=sac.SACBuilder(_acme_config(config, environment_spec)),
     network_factory=lambda spec: sac.make_networks(
@@ -62,18 +61,6 @@ def make_agent(
       networks, eval_mode=True
     ),
   )
-
-
-def _check_actions(actions: specs.Array) -> None:
-  continuous = isinstance(actions, specs.BoundedArray) and not isinstance(
-    actions, specs.DiscreteArray
-  )
-  if not continuous or not (
-    np.all(actions.minimum == -1) and np.all(actions.maximum == 1)
-  ):
-    raise ValueError(
-      f'sac takes continuous actions in [-1, 1], this environment {actions}'
-    )
 
 
 def _acme_config(

@@ -35,6 +35,13 @@ class Stats:
   std: Any
 
 
+@flax.struct.dataclass
+class Agent:
+  name: str = flax.struct.field(pytree_node=False)
+  params: Any
+  apply: Any = flax.struct.field(pytree_node=False, default=None)
+
+
 PARAMS = {'mlp/~/linear': {'w': jnp.ones((3, 4)), 'b': jnp.arange(4.0)}}
 NESTS = {
   'haiku': PARAMS,
@@ -47,6 +54,7 @@ NESTS = {
   'normalizer': running_statistics.init_state(
     jax.ShapeDtypeStruct((3,), jnp.float32)
   ),
+  'static_fields': Agent(name='sac', params=PARAMS),
   'none': {'x': jnp.ones(2), 'nothing': None, 'empty': {}},
   'root': {'': jnp.ones(2)},
   'int_keys': {10: jnp.zeros(2), 9: jnp.ones(2)},
@@ -102,6 +110,16 @@ def test_a_class_unknown_here_is_stood_in_for():
   rebuilt = structure.rebuild(far, leaves)
   assert (rebuilt.b, rebuilt.a) == (1, 2)
   assert rebuilt._fields == ('b', 'a')
+
+
+def test_static_fields_that_cannot_travel_come_from_a_template():
+  agent = Agent(name='sac', params={'w': np.ones(2, np.float32)}, apply=len)
+  assert not isinstance(transfer(agent), Agent)
+  assert transfer(agent).params['w'].tolist() == [1, 1]
+  like = Agent(name='mine', params={'w': 0}, apply=max)
+  pulled = transfer(agent, like=like)
+  assert (pulled.name, pulled.apply) == ('mine', max)
+  assert pulled.params['w'].tolist() == [1, 1]
 
 
 def test_a_structure_from_the_wire_makes_only_containers():
@@ -256,13 +274,32 @@ def test_nan_is_refused_when_asked_for(client):
 
 
 def test_a_leaf_too_large_for_a_message_is_refused_at_once():
-  # Zeros that nobody touches take no memory.
-  huge = np.zeros(2_200_000_000, np.uint8)
-  with servers.serving(container.variable_table({'x': huge})) as address:
-    client = container.ReverbVariableContainer(address, host_cache=False)
+  spec = {'x': tf.TensorSpec([None], tf.uint8)}
+  with servers.serving(container.variable_table(spec)) as address:
+    client = container.ReverbVariableContainer(
+      address, leaf_type='numpy', host_cache=False
+    )
+    client.push({'x': np.arange(3, dtype=np.uint8)})
     with pytest.raises(ValueError, match='x: 2,200,000,000 bytes.*up to'):
-      client.push({'x': huge})
-    assert client.version() == 0
+      # Zeros that nobody touches take no memory.
+      client.push({'x': np.zeros(2_200_000_000, np.uint8)})
+    assert client.version() == 1
+    assert client.pull()['x'].tolist() == [0, 1, 2]
+
+
+def test_a_nest_larger_than_a_message_goes_through():
+  size = 750_000_000
+  nest = {name: np.zeros(size, np.uint8) for name in 'abc'}
+  for n, leaf in enumerate(nest.values()):
+    leaf[-1] = n + 1
+  with servers.serving(container.variable_table(nest)) as address:
+    client = container.ReverbVariableContainer(
+      address, leaf_type='numpy', host_cache=False
+    )
+    client.push(nest)
+    pulled = client.pull()
+    assert [leaf[-1] for leaf in pulled.values()] == [1, 2, 3]
+    assert {leaf.nbytes for leaf in pulled.values()} == {size}
 
 
 def test_snappy_of_other_clients_is_understood():

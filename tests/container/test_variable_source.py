@@ -81,6 +81,36 @@ def test_a_failure_in_acmes_thread_reaches_who_checks(clients):
   servers.poll(is_raised)
 
 
+def test_a_thread_refreshes_and_its_failure_reaches_the_actor():
+  table = container.variable_table(make(0))
+  with servers.serving(table) as address:
+    pusher, reader = (
+      container.ReverbVariableContainer(address, leaf_type='jax', timeout=1.0)
+      for _ in range(2)
+    )
+    source = container.VariableSource(reader, refresh_seconds=0.01)
+    pusher.push(make(1))
+    assert source.get_variables([''])[0][0] == -1
+    pusher.push(make(2))
+    servers.poll(lambda: source.version == 2)
+    assert source.get_variables([''])[0][0] == -2
+    pusher.close()
+  found = []
+
+  def has_failed():
+    try:
+      source.get_variables([''])
+    except ConnectionError as error:
+      found.append(error)
+    return found
+
+  servers.poll(has_failed)
+  assert address in str(found[0])
+  with pytest.raises(ConnectionError):
+    source.check()
+  source.close()
+
+
 def test_metrics_tell_the_version_in_use_and_its_lag(clients):
   pusher, reader = clients
   source = container.VariableSource(reader)
