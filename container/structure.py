@@ -27,12 +27,15 @@ class Node(NamedTuple):
     type: The class as 'module:name'; empty for a leaf and None.
     keys: Of the children, in the container's own order.
     children: Nodes.
+    static: Names and values of a dataclass's fields that are no part of the
+      tree, such as flax's with `pytree_node=False`.
   """
 
   kind: str
   type: str = ''
   keys: tuple[str | int, ...] = ()
   children: tuple['Node', ...] = ()
+  static: tuple[tuple[str, Any], ...] = ()
 
 
 LEAF = Node('leaf')
@@ -87,18 +90,34 @@ def _split(nest: Any, path: Path, leaves: dict[Path, Any]) -> Node:
   )
   cls = type(nest)
   name = f'{cls.__module__}:{cls.__qualname__}' if nest is not None else ''
-  return Node(kind, name, tuple(keys), children)
+  return Node(kind, name, tuple(keys), children, _static_fields(nest))
+
+
+def _is_record(nest: Any) -> bool:
+  return dataclasses.is_dataclass(nest) and not isinstance(nest, type)
+
+
+def _is_child(field: dataclasses.Field) -> bool:
+  return field.metadata.get('pytree_node', True)
+
+
+def _static_fields(nest: Any) -> tuple[tuple[str, Any], ...]:
+  if not _is_record(nest):
+    return ()
+  return tuple(
+    (field.name, getattr(nest, field.name))
+    for field in dataclasses.fields(nest)
+    if not _is_child(field)
+  )
 
 
 def _open(nest: Any, path: Path) -> tuple[str, Sequence, Sequence] | None:
   """The kind, keys and children of a container; None for a leaf."""
   if nest is None:
     return 'none', (), ()
-  if dataclasses.is_dataclass(nest) and not isinstance(nest, type):
+  if _is_record(nest):
     names = [
-      field.name
-      for field in dataclasses.fields(nest)
-      if field.metadata.get('pytree_node', True)
+      field.name for field in dataclasses.fields(nest) if _is_child(field)
     ]
     return 'record', names, [getattr(nest, name) for name in names]
   if isinstance(nest, Mapping):
@@ -195,8 +214,9 @@ def _own_container(node: Node, values: list) -> Any:
       return pairs
     return cls(pairs)
   if node.kind == 'record':
-    if _has_fields(cls, node.keys):
-      return cls(**dict(zip(node.keys, values, strict=True)))
+    fields = dict(zip(node.keys, values, strict=True)) | dict(node.static)
+    if _has_fields(cls, tuple(fields)):
+      return cls(**fields)
     return _stand_in(node, values)
   return values if node.kind == 'list' else tuple(values)
 
@@ -228,12 +248,27 @@ def _has_fields(cls: type | None, names: tuple) -> bool:
   if cls is None:
     return False
   if dataclasses.is_dataclass(cls):
-    return tuple(f.name for f in dataclasses.fields(cls)) == names
+    return {field.name for field in dataclasses.fields(cls)} == set(names)
   return issubclass(cls, tuple) and getattr(cls, '_fields', None) == names
 
 
 def to_json(node: Node) -> str:
-  return json.dumps(node, separators=(',', ':'))
+  """Writes a structure down; static fields other than scalars are left out.
+
+  Where it is read, a namedtuple stands in for a record that lacks a field.
+  """
+  return json.dumps(_sendable(node), separators=(',', ':'))
+
+
+def _sendable(node: Node) -> Node:
+  static = tuple(
+    (name, value)
+    for name, value in node.static
+    if value is None or isinstance(value, bool | int | float | str)
+  )
+  return node._replace(
+    children=tuple(map(_sendable, node.children)), static=static
+  )
 
 
 def from_json(text: str) -> Node:
@@ -241,5 +276,11 @@ def from_json(text: str) -> Node:
 
 
 def _from_lists(lists: list) -> Node:
-  kind, name, keys, children = lists
-  return Node(kind, name, tuple(keys), tuple(map(_from_lists, children)))
+  kind, name, keys, children, static = lists
+  return Node(
+    kind,
+    name,
+    tuple(keys),
+    tuple(map(_from_lists, children)),
+    tuple((field, value) for field, value in static),
+  )

@@ -16,6 +16,7 @@ from container import (
   cache_file,
   nests,
   shared_copy,
+  signatures,
   transport,
   versions,
   wire,
@@ -47,7 +48,7 @@ class TableClient:
     self,
     connection: transport.Transport,
     table: str,
-    signature: nests.Signature,
+    signature: signatures.Signature,
     metrics: dict[str, float],
     use_cache: bool,
   ):

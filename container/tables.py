@@ -7,7 +7,7 @@ import reverb
 from reverb.cc import schema_pb2
 from tensorflow.python.saved_model import nested_structure_coder
 
-from container import nests
+from container import signatures
 
 DEFAULT_TABLE = 'variables'
 TRAIN_STEP_KEY = 'train_step'
@@ -41,13 +41,13 @@ def variable_table(
     remover=reverb.selectors.Fifo(),
     max_size=1,
     rate_limiter=reverb.rate_limiters.MinSize(1),
-    signature=nests.make_signature(specs_or_values, wire_dtype),
+    signature=signatures.make_signature(specs_or_values, wire_dtype),
   )
 
 
 def check_table(
   address: str, name: str, tables: Mapping[str, schema_pb2.TableInfo]
-) -> nests.Signature:
+) -> signatures.Signature:
   """Reads the signature of a table that is fit to hold variables.
 
   Args:
@@ -78,6 +78,6 @@ def check_table(
       f'Table {name!r} at {address} has max_size {info.max_size}; a table of '
       'variables holds 1 item.'
     )
-  return nests.read_signature(
+  return signatures.read_signature(
     nested_structure_coder.decode_proto(info.signature)
   )

@@ -1,5 +1,6 @@
 """The reader's side: Acme's `VariableSource` over a container."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Sequence
@@ -26,12 +27,15 @@ class VariableSource(core.VariableSource):
     container: container_lib.ReverbVariableContainer,
     *,
     table: str = tables.DEFAULT_TABLE,
+    refresh_seconds: float | None = None,
   ):
     """Reads nothing yet.
 
     Args:
       container: To read through.
       table: The table's name.
+      refresh_seconds: How often a thread of its own reads what is newest, so
+        that only the first `get_variables` waits; None to read in each call.
     """
     self._container = container
     self._table = table
@@ -39,6 +43,10 @@ class VariableSource(core.VariableSource):
     self._snapshot = container_lib.Snapshot(0, None)
     self._in_use_since = 0.0
     self._failure: Exception | None = None
+    self._unknown: KeyError | None = None
+    self._refresh_seconds = refresh_seconds
+    self._is_closed = threading.Event()
+    self._thread: threading.Thread | None = None
 
   @property
   def version(self) -> int:
@@ -59,19 +67,28 @@ class VariableSource(core.VariableSource):
       KeyError: the table has no such name.
       TimeoutError: nothing was pushed before the container's deadline.
     """
-    with self._lock:
-      try:
-        self._refresh()
-        values = [self._get(name) for name in names]
-      except Exception as error:
-        self._failure = error
-        raise
-      self._failure = None
-      return values
+    if self._thread is None:
+      self._read()
+      self._start_thread()
+    elif self._failure is not None:
+      raise self._failure
+    try:
+      values = [self._get(name) for name in names]
+    except KeyError as error:
+      self._unknown = error
+      raise
+    self._unknown = None
+    return values
+
+  def close(self) -> None:
+    """Ends the thread that reads, if there is one."""
+    self._is_closed.set()
+    if self._thread is not None:
+      self._thread.join()
 
   def check(self) -> None:
-    """Raises what the last `get_variables` failed with, if it did."""
-    failure = self._failure
+    """Raises what the last `get_variables` or the thread failed with."""
+    failure = self._failure or self._unknown
     if failure is not None:
       raise failure
 
@@ -87,6 +104,27 @@ class VariableSource(core.VariableSource):
       max(0.0, time.time() - pushed_at) if values is not None else 0.0
     )
     return {f'weights/{name}': float(v) for name, v in metrics.items()}
+
+  def _start_thread(self) -> None:
+    if self._refresh_seconds is not None:
+      self._thread = threading.Thread(
+        target=self._keep_reading, name='variable-source', daemon=True
+      )
+      self._thread.start()
+
+  def _keep_reading(self) -> None:
+    while not self._is_closed.wait(self._refresh_seconds):
+      with contextlib.suppress(Exception):  # `check` has it.
+        self._read()
+
+  def _read(self) -> None:
+    with self._lock:
+      try:
+        self._refresh()
+      except Exception as error:
+        self._failure = error
+        raise
+      self._failure = None
 
   def _refresh(self) -> None:
     is_first = self._snapshot.values is None

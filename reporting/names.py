@@ -28,9 +28,21 @@
 |                              |           | pushed                            |
 | weights/blocked_seconds      | s         | the learner waited to publish,    |
 |                              |           | summed                            |
+| weights/published            | versions  | taken by publish() as due         |
+| weights/replaced             | versions  | of these, never pushed, as a      |
+|                              |           | newer one came first              |
+| weights/refills              | pushes    | again, to a server that restarted |
+| weights/push_seconds         | s         | spent on pushes, summed           |
+| weights/push_bytes           | bytes     | of values pushed, summed          |
 | weights/pulls                | pulls     | made by this process              |
-| weights/<name>_seconds       | s         | spent on it, summed               |
-| weights/<name>_bytes         | bytes     | moved by it, summed               |
+| weights/pull_seconds         | s         | spent on pulls, summed            |
+| weights/pull_bytes           | bytes     | of values pulled, summed          |
+| weights/wire_bytes_sent      | bytes     | of values sent to the server      |
+| weights/wire_bytes_received  | bytes     | of values received from it        |
+| weights/checks               | calls     | to the server, asking for news    |
+| weights/cache_hits           | versions  | taken from this host's copy       |
+| weights/cache_fallbacks      | versions  | for which this host had no room   |
+| weights/versions_skipped     | versions  | which a reader never read         |
 | replay/sample_wait_seconds   | s         | waited for samples, summed        |
 
 A process sees the counts of the others a moment late, as the counter last told.
