@@ -59,6 +59,7 @@ def main():
   ):
     threading.Thread(target=function, args=(address, *args)).start()
   print(address, flush=True)
+  server.wait()
 
 
 if __name__ == '__main__':
