@@ -1,5 +1,6 @@
 """Each agent acts, learns and is evaluated in the one graph."""
 
+import time
 from concurrent import futures
 
 import pytest
@@ -9,7 +10,7 @@ from acme.utils import loggers
 from programs import agents, distributed, environments, experiment
 from tests.programs import stepping
 
-_OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=4,min_replay_size=8'
+_OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=4,min_replay_size=50'
 _PPO = (
   'hidden_layer_sizes=(8,),batch_size=4,unroll_length=2,num_minibatches=2,'
   'num_epochs=2'
@@ -48,7 +49,9 @@ def test_acts_learns_and_is_evaluated(agent, env, settings):
     # Each waits for the other: the actor where replay is full, the learner
     # where it is empty.
     episode, steps = actor.futures.run_episode(), 0
+    deadline = time.monotonic() + 100
     while not episode.done():
+      assert time.monotonic() < deadline
       step = learner.futures.step()
       futures.wait([episode, step], 100, futures.FIRST_COMPLETED)
       steps += step.done() and step.exception() is None
