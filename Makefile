@@ -35,4 +35,4 @@ lock: setup  ## Renews requirements.lock from setup.cfg.
 
 doctor:  ## Checks machine and packages; says what mends each fault.
 	@if [ -x $(PYTHON) ]; then $(PYTHON) -m tools.doctor; \
-	  else python3 -m tools.doctor; fi
+	  else echo 'Nothing is installed yet: type `make setup`.' >&2; exit 1; fi

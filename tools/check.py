@@ -5,6 +5,7 @@ else is known to be there.
 """
 
 import os
+import shlex
 import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -37,9 +38,10 @@ def find_problem():
 def _remedy():
   python = os.path.join(_ROOT, '.venv', 'bin', 'python')
   if os.path.exists(python) and not _same_environment(python):
-    command = ' '.join([os.path.relpath(python), *sys.argv])
+    command = ' '.join(map(shlex.quote, [os.path.relpath(python), *sys.argv]))
     return f'type `{command}` instead.'
-  return f'type `make -C {os.path.relpath(_ROOT)} setup` first.'
+  folder = shlex.quote(os.path.relpath(_ROOT))
+  return f'type `make -C {folder} setup` first.'
 
 
 def _same_environment(python):
