@@ -30,7 +30,7 @@ REPLAY_ADDRESS = 'replay_address'
 
 @contextlib.contextmanager
 def running(
-  side: str, num_actors: int, directory: str, bytecode: str
+  side: str, num_actors: int, directory: str, kept: str
 ) -> Iterator[subprocess.Popen]:
   """Starts a program; leaves no process of it behind.
 
@@ -38,13 +38,15 @@ def running(
     side: one of `SIDES`.
     num_actors: of the program; an evaluator comes on top.
     directory: for all that it writes; `output` there is what it prints.
-    bytecode: a folder where both sides keep what Python has compiled.
+    kept: a folder for what a side keeps from one run to the next.
   """
   env = dict(
     os.environ,
     HOME=directory,  # Where Acme's checkpoints and metrics go.
     PYTHONPATH=str(_ROOT),
-    PYTHONPYCACHEPREFIX=bytecode,
+    PYTHONPYCACHEPREFIX=f'{kept}/bytecode',
+    # Where `launch.py` has JAX keep what it compiles.
+    XDG_CACHE_HOME=kept,
     **{stamps.DIRECTORY: directory},
   )
   env.pop('PYTHONDONTWRITEBYTECODE', None)

@@ -3,7 +3,8 @@
 python -m benchmarks.startup --num_actors=1,2,4,16
 
 Each side (see `sides`) runs in turn. A run is measured from its command until
-every actor and the learner have taken a step, and ended then.
+every actor and the learner have taken a step, and ended then. Both sides have
+run before: Python's bytecode is there, and what `launch.py` caches besides.
 """
 
 import csv
@@ -58,13 +59,13 @@ class Row(NamedTuple):
   actor_pss_mb: float
 
 
-def measure(side: str, num_actors: int, bytecode: str) -> Row:
+def measure(side: str, num_actors: int, kept: str) -> Row:
   """Runs one side until it learns.
 
   Args:
     side: `launch.py` or `acme`.
     num_actors: of the program.
-    bytecode: a folder where both sides keep what Python has compiled.
+    kept: a folder for what a side keeps from one run to the next.
 
   Raises:
     RuntimeError: the program ended before it learnt.
@@ -72,7 +73,7 @@ def measure(side: str, num_actors: int, bytecode: str) -> Row:
   """
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
     began = time.time()
-    with sides.running(side, num_actors, directory, bytecode) as process:
+    with sides.running(side, num_actors, directory, kept) as process:
       actors, learner = _wait(side, num_actors, directory, process)
       time.sleep(_SETTLE_SECONDS)
       memory = {
@@ -150,12 +151,12 @@ def main(_) -> None:
   who = sides.SIDES if _PEER.value else sides.SIDES[:1]
   rows = []
   print(' '.join(f'{name:>13}' for name in Row._fields))
-  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as bytecode:
+  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as kept:
     for side in who:
-      measure(side, 1, bytecode)  # Compiles, and is not counted.
+      measure(side, 1, kept)  # Fills caches, and is not counted.
     for num_actors in map(int, _NUM_ACTORS.value):
       for side in who:
-        row = measure(side, num_actors, bytecode)
+        row = measure(side, num_actors, kept)
         rows.append(row)
         cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
         print(' '.join(f'{cell:>13}' for cell in cells), flush=True)

@@ -56,13 +56,13 @@ class Row(NamedTuple):
   cpu: float
 
 
-def measure(side: str, num_actors: int, bytecode: str) -> Row:
+def measure(side: str, num_actors: int, kept: str) -> Row:
   """Runs one side for a window.
 
   Args:
     side: one of `sides.SIDES`.
     num_actors: of the program.
-    bytecode: a folder where both sides keep what Python has compiled.
+    kept: a folder for what a side keeps from one run to the next.
 
   Raises:
     RuntimeError: the program ended.
@@ -70,7 +70,7 @@ def measure(side: str, num_actors: int, bytecode: str) -> Row:
   """
   with (
     tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
-    sides.running(side, num_actors, directory, bytecode) as process,
+    sides.running(side, num_actors, directory, kept) as process,
   ):
     address = _wait(side, directory, process)
     time.sleep(_WARM_UP.value)
@@ -124,10 +124,10 @@ def main(_) -> None:
   """Prints a row a run, and the ratios."""
   rows = []
   print(' '.join(f'{name:>15}' for name in Row._fields))
-  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as bytecode:
+  with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as kept:
     for num_actors in map(int, _NUM_ACTORS.value):
       for side in _SIDES.value:
-        row = measure(side, num_actors, bytecode)
+        row = measure(side, num_actors, kept)
         rows.append(row)
         cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
         print(' '.join(f'{cell:>15}' for cell in cells), flush=True)
