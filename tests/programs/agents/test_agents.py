@@ -55,7 +55,7 @@ def test_acts_learns_and_is_evaluated(agent, env, settings):
       step = learner.futures.step()
       futures.wait([episode, step], 100, futures.FIRST_COMPLETED)
       steps += step.done() and step.exception() is None
-    assert episode.result()['weights/version'] == 1
+    assert episode.result()['weights/version'] >= 1
     assert steps > 0
     assert (
       stepping.client(program, 'evaluator').run_episode()['weights/version'] > 1
