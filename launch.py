@@ -143,10 +143,26 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
   try:
     if _RESUME.value:
       run_dir_lib.check_resume(run_dir, config())
+      check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
   except (OSError, ValueError) as e:
     raise WrongUsage(f'--run_dir: {e}') from e
+
+
+def check_not_running(run_dir: pathlib.Path) -> None:
+  """Raises `ValueError` if the run in a directory still goes on."""
+  from backends import status
+
+  try:
+    launcher = status.read(str(run_dir / 'logs'))['launcher']
+  except FileNotFoundError:
+    return
+  if launcher['alive']:
+    raise ValueError(
+      f'the run in {run_dir} still goes on, as process {launcher["pid"]}; stop '
+      'it first'
+    )
 
 
 def make_experiment(run_dir: pathlib.Path):

@@ -11,7 +11,7 @@ from typing import Any
 
 from programs.agents import overrides
 
-AGENTS = ('sac', 'td3', 'd4pg', 'ppo', 'dqn')
+AGENTS = ('sac', 'td3', 'd4pg')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,17 +11,10 @@ from programs import agents, distributed, environments, experiment
 from tests.programs import stepping
 
 _OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=4,min_replay_size=50'
-_PPO = (
-  'hidden_layer_sizes=(8,),batch_size=4,unroll_length=2,num_minibatches=2,'
-  'num_epochs=2'
-)
 _PAIRS = [
   ('sac', 'gym:Pendulum-v1', _OFF_POLICY),
   ('td3', 'gym:Pendulum-v1', _OFF_POLICY),
   ('d4pg', 'gym:Pendulum-v1', _OFF_POLICY),
-  ('ppo', 'gym:Pendulum-v1', _PPO),
-  ('ppo', 'gym:CartPole-v1', _PPO),
-  ('dqn', 'gym:CartPole-v1', _OFF_POLICY),
 ]
 
 
@@ -68,7 +61,6 @@ def test_acts_learns_and_is_evaluated(agent, env, settings):
     ('sac', 'gym:CartPole-v1'),
     ('td3', 'gym:CartPole-v1'),
     ('d4pg', 'gym:CartPole-v1'),
-    ('dqn', 'gym:Pendulum-v1'),
   ],
 )
 def test_actions_that_an_agent_cannot_take_are_refused(agent, env):
