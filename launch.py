@@ -90,6 +90,7 @@ def main(_) -> int:
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
+    make_agent_config()
     make_run_dir(run_dir)
     return launch(run_dir, launch_type)
   except WrongUsage as e:
@@ -130,6 +131,14 @@ def check_environment() -> None:
     environments.check_environment(_ENV.value)
   except ValueError as e:
     raise WrongUsage(f'--env: {e}') from e
+
+
+def make_agent_config():
+  """Returns the agent's config; raises `WrongUsage` if it has no such field."""
+  try:
+    return agents.make_config(_AGENT.value, _CONFIG.value)
+  except ValueError as e:
+    raise WrongUsage(f'--config: {e}') from e
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:
@@ -188,11 +197,7 @@ def make_experiment(run_dir: pathlib.Path):
   spec = specs.make_environment_spec(environment)
   environment.close()
   try:
-    agent_config = agents.make_config(_AGENT.value, _CONFIG.value)
-  except ValueError as e:
-    raise WrongUsage(f'--config: {e}') from e
-  try:
-    parts = agents.make_agent(_AGENT.value, spec, agent_config)
+    parts = agents.make_agent(_AGENT.value, spec, make_agent_config())
   except ValueError as e:
     raise WrongUsage(f'--agent with --env={_ENV.value}: {e}') from e
   return experiment.ExperimentConfig(

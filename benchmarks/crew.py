@@ -1,14 +1,14 @@
 """Processes of a benchmark, each of which does what it is told."""
 
-import ctypes
 import multiprocessing
 import multiprocessing.connection
-import signal
+import os
 from collections.abc import Callable
 from typing import Any
 
+from backends import linux
+
 _CALL_SECONDS = 300.0
-_DIE_WITH_PARENT = 1
 # A fork of a parent that made no client and no server starts at once.
 _FORK = multiprocessing.get_context('fork')
 
@@ -23,7 +23,9 @@ class Role:
       make: Run in the process; returns what it can be told to do, by name.
     """
     self._pipe, theirs = _FORK.Pipe()
-    self._process = _FORK.Process(target=_obey, args=(theirs, make))
+    self._process = _FORK.Process(
+      target=_obey, args=(theirs, make, os.getpid())
+    )
     self._process.start()
 
   def start(self, call: str) -> None:
@@ -53,8 +55,10 @@ class Role:
     self.kill()
 
 
-def _obey(pipe: multiprocessing.connection.Connection, make: Callable) -> None:
-  ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+def _obey(
+  pipe: multiprocessing.connection.Connection, make: Callable, parent: int
+) -> None:
+  linux.die_with_parent(parent)
   try:
     calls = make()
   except Exception as error:  # It belongs to whoever asks first.

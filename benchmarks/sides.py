@@ -6,13 +6,15 @@ same settings, and an evaluator.
 """
 
 import contextlib
+import csv
 import functools
 import os
 import pathlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import psutil
 
@@ -106,6 +108,34 @@ def replay_address(side: str, directory: str) -> str | None:
   return next(
     task['addresses'][0] for task in tasks if task['label'] == 'replay'
   )
+
+
+def report(
+  kind: type[NamedTuple],
+  runs: Iterable[NamedTuple],
+  conclusions: Callable[[Sequence[NamedTuple]], Iterable[str]],
+  csv_path: str | None,
+) -> None:
+  """Prints a row a run as it comes, and what follows from them.
+
+  Args:
+    kind: of the rows; its fields head the table.
+    runs: the rows.
+    conclusions: rows -> sentences.
+    csv_path: a file for the table, if any.
+  """
+  width = max(map(len, kind._fields))
+  rows = []
+  print('  '.join(f'{name:>{width}}' for name in kind._fields))
+  for row in runs:
+    rows.append(row)
+    cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
+    print('  '.join(f'{cell:>{width}}' for cell in cells), flush=True)
+  for sentence in conclusions(rows):
+    print(sentence)
+  if csv_path:
+    with open(csv_path, 'w', newline='') as f:
+      csv.writer(f).writerows([kind._fields, *rows])
 
 
 def _command(side: str, num_actors: int, directory: str) -> list[str]:

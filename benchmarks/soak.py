@@ -7,11 +7,9 @@ that no number and no version goes back, and that none stays behind; each
 process checks that its memory stays flat. Exit code 0 says that all held.
 """
 
-import ctypes
 import multiprocessing
 import os
 import random
-import signal
 import socket
 import sys
 import threading
@@ -23,6 +21,7 @@ import reverb
 from absl import app, flags
 
 import container
+from backends import linux
 
 _SECONDS = flags.DEFINE_float('seconds', 180.0, 'How long to go on.')
 _KILL_EVERY = flags.DEFINE_float('kill_every', 5.0, 'Seconds between kills.')
@@ -34,7 +33,6 @@ _LEAF_BYTES = flags.DEFINE_integer('leaf_bytes', 40_000, 'Size of a leaf.')
 _LEAVES = 8
 _GROWTH_BYTES = 48e6
 _FORK = multiprocessing.get_context('fork')
-_DIE_WITH_PARENT = 1
 
 
 def make_values(number: int) -> dict[str, np.ndarray]:
@@ -138,8 +136,10 @@ def read_all(address: str, newest: list) -> None:
 
 
 def start(target: Callable, *args) -> multiprocessing.Process:
+  parent = os.getpid()
+
   def run():
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    linux.die_with_parent(parent)
     target(*args)
 
   process = _FORK.Process(target=run)

@@ -146,25 +146,20 @@ def conclusions(rows: Sequence[Row]) -> Iterator[str]:
       )
 
 
-def main(_) -> None:
-  """Prints a row a run, and what follows from them."""
+def measure_all() -> Iterator[Row]:
+  """Yields the rows of all runs."""
   who = sides.SIDES if _PEER.value else sides.SIDES[:1]
-  rows = []
-  print(' '.join(f'{name:>13}' for name in Row._fields))
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as kept:
     for side in who:
       measure(side, 1, kept)  # Fills caches, and is not counted.
     for num_actors in map(int, _NUM_ACTORS.value):
       for side in who:
-        row = measure(side, num_actors, kept)
-        rows.append(row)
-        cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
-        print(' '.join(f'{cell:>13}' for cell in cells), flush=True)
-  for sentence in conclusions(rows):
-    print(sentence)
-  if _CSV.value:
-    with open(_CSV.value, 'w', newline='') as f:
-      csv.writer(f).writerows([Row._fields, *rows])
+        yield measure(side, num_actors, kept)
+
+
+def main(_) -> None:
+  """Prints a row a run, and what follows from them."""
+  sides.report(Row, measure_all(), conclusions, _CSV.value)
 
 
 if __name__ == '__main__':

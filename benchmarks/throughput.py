@@ -8,7 +8,6 @@ instrument, their replay servers: an environment step inserts an item, a learner
 step samples a batch.
 """
 
-import csv
 import subprocess
 import tempfile
 import time
@@ -120,22 +119,17 @@ def conclusions(rows: Sequence[Row]) -> Iterator[str]:
       yield f'{actors} actors: {ratio:.2f} times the steps a second of acme'
 
 
-def main(_) -> None:
-  """Prints a row a run, and the ratios."""
-  rows = []
-  print(' '.join(f'{name:>15}' for name in Row._fields))
+def measure_all() -> Iterator[Row]:
+  """Yields the rows of all runs."""
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as kept:
     for num_actors in map(int, _NUM_ACTORS.value):
       for side in _SIDES.value:
-        row = measure(side, num_actors, kept)
-        rows.append(row)
-        cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
-        print(' '.join(f'{cell:>15}' for cell in cells), flush=True)
-  for sentence in conclusions(rows):
-    print(sentence)
-  if _CSV.value:
-    with open(_CSV.value, 'w', newline='') as f:
-      csv.writer(f).writerows([Row._fields, *rows])
+        yield measure(side, num_actors, kept)
+
+
+def main(_) -> None:
+  """Prints a row a run, and the ratios."""
+  sides.report(Row, measure_all(), conclusions, _CSV.value)
 
 
 if __name__ == '__main__':

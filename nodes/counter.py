@@ -11,7 +11,7 @@ from launchpad.nodes import base
 from nodes import counter_client
 from nodes import journal as journal_lib
 
-Number = int | float
+Number = counter_client.Number
 
 ACTOR_STEPS = 'actor_steps'
 _REPORT, _STARTS = 'report:', 'starts:'
@@ -39,7 +39,7 @@ class GlobalCounter:
     self._max_actor_steps = max_actor_steps
     self._journal = journal
     self._lock = threading.Lock()
-    self._values = dict(journal.values) if journal else {}
+    self._values = journal.values if journal else {}
     self._reached = threading.Event()
 
   def report(
@@ -87,7 +87,8 @@ class GlobalCounter:
   def _keep(self, key: str, value: Any) -> None:
     if self._journal:
       self._journal.write(key, value)
-    self._values[key] = value
+    else:
+      self._values[key] = value
 
 
 class CounterHandle(base.Handle[counter_client.CounterClient]):

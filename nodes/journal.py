@@ -27,7 +27,7 @@ class Journal:
     """
     self._path = pathlib.Path(path)
     self._path.parent.mkdir(parents=True, exist_ok=True)
-    self._values = _read(self._path)
+    self._values = read(self._path)
     self._compact()
 
   @property
@@ -42,8 +42,8 @@ class Journal:
       OSError: it is not.
     """
     line = json.dumps([key, value]) + '\n'
-    self._values[key] = value
     self._file.write(line.encode())
+    self._values[key] = value
     if self._file.tell() > self._compact_at:
       self._compact()
 
@@ -63,7 +63,12 @@ class Journal:
     self._compact_at = self._file.tell() + _MAX_BYTES
 
 
-def _read(path: pathlib.Path) -> dict[str, Any]:
+def read(path: pathlib.Path) -> dict[str, Any]:
+  """Returns what a journal holds, also while its process writes on.
+
+  Raises:
+    ValueError: it is something else than a journal.
+  """
   if not path.exists():
     return {}
   # What follows the last newline was being written when its process died.

@@ -1,7 +1,7 @@
 """The agents that `launch.py --agent` knows: a file each, imported when asked.
 
-Each file has a frozen dataclass `Config` and
-`make_agent(environment_spec, config) -> AgentParts`.
+Each file has `make_agent(environment_spec, config) -> AgentParts`; the configs
+are in `configs`.
 """
 
 import dataclasses
@@ -9,9 +9,9 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from programs.agents import overrides
+from programs.agents import configs, overrides
 
-AGENTS = ('sac', 'td3', 'd4pg')
+AGENTS = tuple(configs.CONFIGS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class AgentParts:
 
 
 def make_config(name: str, settings: str = '') -> Any:
-  """Imports the agent's module and returns its `Config`.
+  """Returns an agent's config.
 
   Args:
     name: one of `AGENTS`.
@@ -43,7 +43,8 @@ def make_config(name: str, settings: str = '') -> Any:
   Raises:
     ValueError: there is no such agent, or it has no such settings.
   """
-  return overrides.apply(_module(name).Config(), settings)
+  _check(name)
+  return overrides.apply(configs.CONFIGS[name](), settings)
 
 
 def make_agent(
@@ -59,10 +60,11 @@ def make_agent(
   Raises:
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
-  return _module(name).make_agent(environment_spec, config)
+  _check(name)
+  module = importlib.import_module(f'programs.agents.{name}')
+  return module.make_agent(environment_spec, config)
 
 
-def _module(name: str) -> Any:
+def _check(name: str) -> None:
   if name not in AGENTS:
     raise ValueError(f'unknown agent {name!r}; known: {", ".join(AGENTS)}')
-  return importlib.import_module(f'programs.agents.{name}')

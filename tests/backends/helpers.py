@@ -11,7 +11,7 @@ import launchpad as lp
 
 from backends import local
 
-_MARKER = 'BACKENDS_TEST_RUN'
+MARKER = 'BACKENDS_TEST_RUN'
 
 
 class Lines:
@@ -59,7 +59,7 @@ def marked(marker):
   found = []
   for name in filter(str.isdigit, os.listdir('/proc')):
     with contextlib.suppress(OSError), open(f'/proc/{name}/environ', 'rb') as f:
-      if f'{_MARKER}={marker}'.encode() in f.read().split(b'\0'):
+      if f'{MARKER}={marker}'.encode() in f.read().split(b'\0'):
         found.append(int(name))
   return found
 
@@ -82,7 +82,7 @@ class Launcher:
     )
     self.process = subprocess.Popen(
       [sys.executable, '-c', code, str(directory), *args],
-      env={**os.environ, _MARKER: self.marker},
+      env={**os.environ, MARKER: self.marker},
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
       text=True,

@@ -2,21 +2,19 @@
 
 import contextlib
 import csv
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import time
 
-import psutil
-
 from backends import status
+from nodes import journal
+from tests.backends import helpers
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Longer than any wait here should take on a slow machine.
 _PATIENCE = 150.0
-_MARK = 'LAUNCH_TEST_MARK'
 
 
 class Run:
@@ -38,7 +36,7 @@ class Run:
       self.process = subprocess.Popen(
         [sys.executable, 'launch.py', f'--run_dir={self.run_dir}', *flags],
         cwd=ROOT,
-        env={**os.environ, _MARK: str(self.run_dir)},
+        env={**os.environ, helpers.MARKER: str(self.run_dir)},
         stdout=output,
         stderr=subprocess.STDOUT,
       )
@@ -63,12 +61,10 @@ class Run:
   def count(self, name) -> int:
     """What all processes together have reported to the counter."""
     path = self.run_dir / 'checkpoints' / 'counter.journal'
-    lines = path.read_text().split('\n')[:-1] if path.exists() else []
-    reports = dict(json.loads(line) for line in lines)
     return sum(
       totals.get(name, 0)
-      for source, totals in reports.items()
-      if source.startswith('report:')
+      for key, totals in journal.read(path).items()
+      if key.startswith('report:')
     )
 
   def rows(self, name) -> list[dict]:
@@ -83,14 +79,9 @@ class Run:
     """One of a process's metrics, row by row."""
     return [float(row[metric]) for row in self.rows(name)]
 
-  def left_over(self) -> list[psutil.Process]:
-    """Processes of the run that live: they inherited its environment."""
-    found = []
-    for process in psutil.process_iter():
-      with contextlib.suppress(psutil.Error):
-        if process.environ().get(_MARK) == str(self.run_dir):
-          found.append(process)
-    return found
+  def left_over(self) -> list[int]:
+    """The pids of the run's processes that live."""
+    return helpers.marked(str(self.run_dir))
 
   def wait_until(self, condition, what, timeout=_PATIENCE):
     """Waits for a true `condition()`, while the run goes on."""

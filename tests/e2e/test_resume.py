@@ -2,9 +2,12 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
+from tests.backends import helpers
 from tests.e2e import runs
 
 
@@ -20,18 +23,12 @@ def run(tmp_path_factory):
   return run
 
 
-def _wait_until_nothing_is_left(run):
-  for process in run.left_over():
-    process.wait(timeout=10)
-  assert run.left_over() == []
-
-
 def test_a_killed_launcher_leaves_nothing(run):
-  _wait_until_nothing_is_left(run)
+  helpers.assert_nothing_left(str(run.run_dir), timeout=10)
 
 
 def test_everything_goes_on(run):
-  _wait_until_nothing_is_left(run)
+  helpers.assert_nothing_left(str(run.run_dir), timeout=10)
   steps, learner_steps = run.count('actor_steps'), run.count('learner_steps')
   rows = {
     name: run.rows(name) for name in ('actor_0', 'learner_0', 'evaluator_0')
@@ -60,7 +57,7 @@ def test_another_agents_run_is_refused(run, tmp_path):
   assert 'MountainCarContinuous' in run.output
 
 
-def test_it_stops_while_its_servers_are_away(run):
+def test_it_runs_once_and_stops_while_its_servers_are_away(run):
   with run.launch('--resume', '--num_steps=1000000'):
     run.wait_until(
       lambda: (
@@ -71,6 +68,15 @@ def test_it_stops_while_its_servers_are_away(run):
     )
     steps = run.count('actor_steps')
     run.wait_until(lambda: run.count('actor_steps') > steps, 'steps')
+    second = subprocess.run(
+      [sys.executable, 'launch.py', '--resume', f'--run_dir={run.run_dir}'],
+      cwd=runs.ROOT,
+      capture_output=True,
+      text=True,
+      timeout=60,
+    )
+    assert second.returncode == 2
+    assert f'still goes on, as process {run.process.pid}' in second.stderr
     for name in ('replay/0', 'variable_server/0', 'counter/0'):
       os.kill(run.tasks()[name]['pid'], signal.SIGKILL)
     run.process.send_signal(signal.SIGINT)

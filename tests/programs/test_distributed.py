@@ -9,6 +9,7 @@ from acme.utils import loggers
 
 from programs import distributed, environments, experiment
 from programs.agents import sac
+from tests.backends import helpers
 from tests.programs import stepping
 
 
@@ -68,6 +69,8 @@ def test_weights_go_from_learner_to_actor_and_evaluator(program):
   )
 
   learner.step()
+  # The publisher pushes in the background.
+  helpers.wait_until(lambda: variables.version() > 1, 'the step to be pushed')
   assert variables.version() == 2
   (policy,) = learner.get_variables(['policy'])
   pulled = variables.pull()['policy']
