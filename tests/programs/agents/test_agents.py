@@ -8,6 +8,7 @@ from acme import specs
 from acme.utils import loggers
 
 from programs import agents, distributed, environments, experiment
+from tests.backends import helpers
 from tests.programs import stepping
 
 _OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=4,min_replay_size=50'
@@ -50,6 +51,8 @@ def test_acts_learns_and_is_evaluated(agent, env, settings):
       steps += step.done() and step.exception() is None
     assert episode.result()['weights/version'] >= 1
     assert steps > 0
+    variables = stepping.client(program, 'variable_server')
+    helpers.wait_until(lambda: variables.version() > 1, 'a step to be pushed')
     assert (
       stepping.client(program, 'evaluator').run_episode()['weights/version'] > 1
     )
