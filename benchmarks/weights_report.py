@@ -113,9 +113,9 @@ def draw(rows: Sequence[Row], path: pathlib.Path) -> None:
   figure.legend(
     *axes[0].get_legend_handles_labels(), loc='lower center', ncol=4
   )
-  figure.supxlabel('payload (MB)', y=0.09)
+  figure.supxlabel('payload (MB)', y=0.075)
   figure.supylabel('median (ms)')
-  figure.tight_layout(rect=(0, 0.1, 1, 1))
+  figure.tight_layout(rect=(0, 0.075, 1, 1))
   figure.savefig(path, dpi=110)
 
 

@@ -81,7 +81,8 @@ class Transport:
     self._insert = self._channel.stream_stream(
       _SERVICE + 'InsertStream', _same, _same
     )
-    self._sample = self._channel.stream_stream(
+    # One request is all it takes; a stream of them has a thread of its own.
+    self._sample = self._channel.unary_stream(
       _SERVICE + 'SampleStream', _same, _same
     )
 
@@ -163,7 +164,7 @@ class Transport:
     def attempt(left: float) -> wire.SampleReader | None:
       request = wire.encode_sample_request(table, left)
       # The server's own answer that it waited in vain must arrive first.
-      call = self._sample(iter([request]), timeout=left + 1.0)
+      call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
       with contextlib.closing(_Cancelled(call)):
         reader = wire.SampleReader()
