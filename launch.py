@@ -30,10 +30,27 @@ _CONFIG = flags.DEFINE_string(
   "The agent's settings that are not its defaults, such as "
   'learning_rate=3e-4,batch_size=64.',
 )
+_PROGRAM = flags.DEFINE_enum(
+  'program',
+  'distributed',
+  ['distributed', 'offline'],
+  "What runs: 'distributed' has actors, 'offline' learns from "
+  '--demonstrations alone.',
+)
+_DEMONSTRATIONS = flags.DEFINE_string(
+  'demonstrations',
+  None,
+  'The directory of a run with --record, for an agent to imitate.',
+)
+_RECORD = flags.DEFINE_bool(
+  'record', False, 'Whether to keep every episode in the run directory.'
+)
+_LIST = flags.DEFINE_bool('list', False, 'Show what --agent knows, and end.')
 _NUM_STEPS = flags.DEFINE_integer(
   'num_steps',
   8_000,
-  'Environment steps, of all actors together, after which the run ends.',
+  'Environment steps, of all actors together, after which the run ends; '
+  "steps of the learner with --program='offline'.",
   lower_bound=1,
 )
 _SEED = flags.DEFINE_integer(
@@ -85,12 +102,16 @@ def main(_) -> int:
   """Runs the program that the flags describe; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
   launch_type = _LAUNCH_TYPE.value
+  if _LIST.value:
+    print(agents.table())
+    return 0
   if _STATUS.value:
     return show_status()
   run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
   try:
     check_environment()
     make_agent_config()
+    check_program()
     make_run_dir(run_dir)
     return launch(run_dir, launch_type)
   except WrongUsage as e:
@@ -105,7 +126,7 @@ def show_status() -> int:
     return refuse('--status: say of which run with --run_dir')
   try:
     print(status.page(_RUN_DIR.value))
-  except FileNotFoundError as e:
+  except (FileNotFoundError, ValueError) as e:
     return refuse(f'--run_dir: {e}')
   return 0
 
@@ -121,6 +142,9 @@ def config() -> dict[str, Any]:
     _NUM_STEPS,
     _CHECKPOINT_EVERY,
     _CHECKPOINT_REPLAY,
+    _PROGRAM,
+    _DEMONSTRATIONS,
+    _RECORD,
   )
   return {flag.name: flag.value for flag in described}
 
@@ -139,6 +163,16 @@ def make_agent_config():
     return agents.make_config(_AGENT.value, _CONFIG.value)
   except ValueError as e:
     raise WrongUsage(f'--config: {e}') from e
+
+
+def check_program() -> None:
+  """Raises `WrongUsage` if program, agent and dataset do not go together."""
+  try:
+    agents.check_program(
+      _AGENT.value, _PROGRAM.value, _DEMONSTRATIONS.value is not None
+    )
+  except ValueError as e:
+    raise WrongUsage(f'--agent={_AGENT.value}: {e}') from e
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:
@@ -186,7 +220,7 @@ def make_experiment(run_dir: pathlib.Path):
   from acme import specs
 
   from nodes import checkpoint
-  from programs import experiment
+  from programs import demonstrations, experiment
   from reporting import loggers
 
   try:
@@ -196,15 +230,26 @@ def make_experiment(run_dir: pathlib.Path):
     raise WrongUsage(f'--env: {e}') from e
   spec = specs.make_environment_spec(environment)
   environment.close()
+  agent_config, dataset = make_agent_config(), None
+  if _DEMONSTRATIONS.value:
+    dataset = demonstrations.Demonstrations(
+      str(pathlib.Path(_DEMONSTRATIONS.value).absolute()), spec, _SEED.value
+    )
+    try:
+      dataset.load()
+    except ValueError as e:
+      raise WrongUsage(f'--demonstrations: {e}') from e
   try:
-    parts = agents.make_agent(_AGENT.value, spec, make_agent_config())
+    parts = agents.make_agent(_AGENT.value, spec, agent_config, dataset)
   except ValueError as e:
     raise WrongUsage(f'--agent with --env={_ENV.value}: {e}') from e
+  is_offline = _PROGRAM.value == 'offline'
   return experiment.ExperimentConfig(
     builder=parts.builder,
     network_factory=parts.network_factory,
     environment_factory=environment_factory,
-    max_num_actor_steps=_NUM_STEPS.value,
+    max_num_actor_steps=None if is_offline else _NUM_STEPS.value,
+    max_num_learner_steps=_NUM_STEPS.value if is_offline else None,
     seed=_SEED.value,
     policy_factory=parts.policy_factory,
     eval_policy_factory=parts.eval_policy_factory,
@@ -216,6 +261,12 @@ def make_experiment(run_dir: pathlib.Path):
       keep_replay=_CHECKPOINT_REPLAY.value,
     ),
     variable_names=parts.variable_names,
+    dataset_factory=(
+      agents.make_dataset_factory(_AGENT.value, agent_config, dataset)
+      if is_offline
+      else None
+    ),
+    observers=[demonstrations.Recorder(run_dir)] if _RECORD.value else (),
   )
 
 
@@ -225,10 +276,12 @@ def make_program(run_dir: pathlib.Path):
   Raises:
     WrongUsage: environment, agent or settings cannot be had, or not together.
   """
-  from programs import distributed
+  from programs import distributed, offline
 
   experiment = make_experiment(run_dir)
   run_dir_lib.write_config(run_dir, config())
+  if _PROGRAM.value == 'offline':
+    return offline.make_program(experiment)
   return distributed.make_program(experiment, _NUM_ACTORS.value)
 
 
@@ -245,6 +298,7 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   from reporting import curve, summary
   from watchdog import stall
 
+  print(f'{"run directory":<15}{run_dir}', flush=True)
   printer = roles.Printer()
   with stall.Watchdog(
     run_dir,
@@ -254,7 +308,11 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
     result = local.run(
       lambda: make_program(run_dir),
       config=roles.local_config(
-        str(run_dir / 'logs'), (f'programs.agents.{_AGENT.value}',)
+        str(run_dir / 'logs'),
+        (
+          f'programs.agents.{_AGENT.value}',
+          f'programs.environments.{_ENV.value.partition(":")[0]}',
+        ),
       ),
       on_line=printer,
     )
@@ -262,7 +320,6 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   # After a failure, its cause stays the last thing printed.
   if result.cause is None:
     print(summary.summarize(run_dir, result.wall_time))
-    print(f'{"run directory":<15}{run_dir}')
   return result.exit_code
 
 

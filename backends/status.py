@@ -35,6 +35,7 @@ def read(directory: str) -> dict[str, Any]:
 
   Raises:
     FileNotFoundError: no run has written its state there.
+    ValueError: the file is damaged.
   """
   path = os.path.join(directory, _FILE)
   try:
@@ -44,6 +45,8 @@ def read(directory: str) -> dict[str, Any]:
     raise FileNotFoundError(
       f'{path} is not there: no run has kept its logs in {directory}.'
     ) from None
+  except ValueError as e:
+    raise ValueError(f'{path} is damaged: {e}') from e
   alive = _alive(state['launcher'])
   state['launcher']['alive'] = alive
   for task in state['tasks']:

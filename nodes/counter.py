@@ -13,7 +13,7 @@ from nodes import journal as journal_lib
 
 Number = counter_client.Number
 
-ACTOR_STEPS = 'actor_steps'
+ACTOR_STEPS, LEARNER_STEPS = 'actor_steps', 'learner_steps'
 _REPORT, _STARTS = 'report:', 'starts:'
 
 
@@ -26,17 +26,17 @@ class GlobalCounter:
 
   def __init__(
     self,
-    max_actor_steps: int | None = None,
+    limits: Mapping[str, int] | None = None,
     journal: journal_lib.Journal | None = None,
   ):
     """Goes on from the journal, or starts at zero.
 
     Args:
-      max_actor_steps: environment steps of all actors together after which the
-        program is stopped, or None to run until somebody stops it.
+      limits: counts by name, such as `ACTOR_STEPS`, at the first of which the
+        program is stopped; None runs until somebody stops it.
       journal: keeps every report over a restart.
     """
-    self._max_actor_steps = max_actor_steps
+    self._limits = dict(limits or {})
     self._journal = journal
     self._lock = threading.Lock()
     self._values = journal.values if journal else {}
@@ -68,8 +68,7 @@ class GlobalCounter:
         if key.startswith(_REPORT):
           for name, value in totals.items():
             counts[name] = counts.get(name, 0) + value
-    limit = self._max_actor_steps
-    if limit is not None and counts.get(ACTOR_STEPS, 0) >= limit:
+    if any(counts.get(name, 0) >= n for name, n in self._limits.items()):
       self._reached.set()
     return counts
 
@@ -79,7 +78,7 @@ class GlobalCounter:
     while not self._reached.is_set():
       if lp.wait_for_stop(0.1):
         return
-    logging.info('Reached %d actor steps.', self._max_actor_steps)
+    logging.info('Reached one of %s.', self._limits)
     lp.stop()
     # The counts stay to be read until everyone else has stopped.
     lp.wait_for_stop()

@@ -32,6 +32,7 @@ class LearnerLoop(core.Worker):
     publisher: container.Publisher,
     checkpointer: checkpoint.Checkpointer | None = None,
     saved: Mapping[str, Any] | None = None,
+    is_enough: Callable[[], bool] = lambda: False,
   ):
     """Restores the learner, if there is something saved.
 
@@ -41,6 +42,7 @@ class LearnerLoop(core.Worker):
       publisher: takes them to the variable server.
       checkpointer: keeps the learner's state over a restart.
       saved: what a loop like this saved, from `checkpointer.restore()`.
+      is_enough: asked before each step; ends the loop.
 
     Raises:
       checkpoint.CheckpointMismatchError: that is of another agent or network.
@@ -49,14 +51,15 @@ class LearnerLoop(core.Worker):
     self._variable_names = tuple(variable_names)
     self._publisher = publisher
     self._checkpointer = checkpointer
+    self._is_enough = is_enough
     if saved is not None:
       checkpoint.check_same_structure(saved[_LEARNER], learner.save())
       learner.restore(saved[_LEARNER])
 
   def run(self) -> None:
-    """Publishes the initial weights, then learns until stopped."""
+    """Publishes the initial weights, then learns until it is enough."""
     self.publish()
-    while True:
+    while not self._is_enough():
       self.step()
       if self._checkpointer and self._checkpointer.due():
         self.checkpoint()

@@ -20,7 +20,7 @@ from programs import experiment as experiment_lib
 from programs import processes
 
 # A server may be many imports away when its first client asks for it.
-_CONNECT_SECONDS = 300.0
+CONNECT_SECONDS = 300.0
 
 
 def make_program(
@@ -59,7 +59,7 @@ def make_program(
       variable_server_lib.VariableServerNode(
         lambda: processes.variable_tables(experiment),
         leaf_type='jax',
-        timeout=_CONNECT_SECONDS,
+        timeout=CONNECT_SECONDS,
       )
     )
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import compat  # noqa: F401
@@ -104,6 +104,7 @@ class ExperimentConfig:
     environment_factory: makes an environment from a uint32 seed.
     max_num_actor_steps: environment steps of all actors together after which
       the program stops, or None to run until it is stopped.
+    max_num_learner_steps: steps of the learner after which it stops, or None.
     seed: from which every process derives its own random key.
     policy_factory: makes the actors' policy. None asks `builder.make_policy`.
     eval_policy_factory: makes the evaluators' policy. None uses
@@ -115,12 +116,15 @@ class ExperimentConfig:
     logger_factory: makes each process's logger.
     checkpointing: where and how often, or None to keep nothing.
     variable_names: what actors ask the learner's `get_variables` for.
+    dataset_factory: makes the learner's batches where there is no replay; None
+      asks the builder for those from replay.
   """
 
   builder: Any
   network_factory: NetworkFactory
   environment_factory: EnvironmentFactory
   max_num_actor_steps: int | None
+  max_num_learner_steps: int | None = None
   seed: int = 0
   policy_factory: PolicyFactory | None = None
   eval_policy_factory: PolicyFactory | None = None
@@ -130,6 +134,7 @@ class ExperimentConfig:
   logger_factory: LoggerFactory = default_logger_factory
   checkpointing: checkpoint.CheckpointingConfig | None = None
   variable_names: Sequence[str] = ('policy',)
+  dataset_factory: Callable[[], Iterator[Any]] | None = None
 
   def get_environment_spec(self) -> specs.EnvironmentSpec:
     """Returns the given spec, or that of an environment made to ask it."""
@@ -213,11 +218,14 @@ def call_policy_factory(
   environment_spec: specs.EnvironmentSpec,
   evaluation: bool,
 ) -> Policy:
-  """Calls a policy factory of either of Acme's forms."""
+  """Calls a policy factory, of any of Acme's forms, with what it takes."""
   parameters = inspect.signature(factory).parameters
-  if 'evaluation' in parameters or 'environment_spec' in parameters:
+  if len(parameters) > 2:
     return factory(networks, environment_spec, evaluation)
-  return factory(networks)
+  known = {'environment_spec': environment_spec, 'evaluation': evaluation}
+  return factory(
+    networks, **{name: known[name] for name in known if name in parameters}
+  )
 
 
 def default_evaluator_factory(

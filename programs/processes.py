@@ -41,32 +41,48 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   agent publishes under which name.
   """
   spec = experiment.get_environment_spec()
-  learner = experiment.get_builder().make_learner(
-    seeding.process_key(experiment.seed, 'learner'),
-    experiment.network_factory(spec),
-    iter(()),
-    lambda *args, **kwargs: loggers.NoOpLogger(),
-    spec,
-    counter=counting.Counter(),
-  )
-  variables = learner_lib.named_variables(learner, experiment.variable_names)
-  return [container.variable_table(variables)]
+
+  def variables(random_key: jax.Array):
+    learner = experiment.get_builder().make_learner(
+      random_key,
+      experiment.network_factory(spec),
+      iter(()),
+      lambda *args, **kwargs: loggers.NoOpLogger(),
+      spec,
+      counter=counting.Counter(),
+    )
+    return learner_lib.named_variables(learner, experiment.variable_names)
+
+  random_key = seeding.process_key(experiment.seed, 'learner')
+  try:
+    # All wait for this server, and shapes alone come three times as soon.
+    shapes = jax.eval_shape(variables, random_key)
+  except Exception:  # A learner that looks at its values must have them.
+    shapes = variables(random_key)
+  return [container.variable_table(shapes)]
 
 
 def counter(experiment: ExperimentConfig) -> core.Worker:
   """The counter: goes on from its journal and stops at the limit."""
   journal = experiment.get_journal('counter')
-  counts = counter_lib.GlobalCounter(experiment.max_num_actor_steps, journal)
+  limits = {
+    counter_lib.ACTOR_STEPS: experiment.max_num_actor_steps,
+    counter_lib.LEARNER_STEPS: experiment.max_num_learner_steps,
+  }
+  counts = counter_lib.GlobalCounter(
+    {name: limit for name, limit in limits.items() if limit is not None},
+    journal,
+  )
   return worker.StoppableWorker(counts, [journal.close] if journal else [])
 
 
 def learner(
   experiment: ExperimentConfig,
-  replay: reverb.Client,
+  replay: reverb.Client | None,
   variables: container.ReverbVariableContainer,
   counter: counter_client.CounterClient,
 ) -> core.Worker:
-  """The learner: samples from replay, pushes to the variable server."""
+  """The learner: takes samples, pushes to the variable server."""
   builder = experiment.get_builder()
   spec = experiment.get_environment_spec()
   checkpointer = experiment.get_checkpointer('learner')
@@ -76,7 +92,11 @@ def learner(
     every_seconds=_PUBLISH_SECONDS,
     version=learner_lib.version_saved(saved),
   )
-  samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
+  if experiment.dataset_factory is None:
+    samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
+  else:
+    samples = learner_lib.Samples(experiment.dataset_factory())
+  counts = counter_client.Counter(counter, 'learner')
   logger = learner_lib.WithMetrics(
     experiment.logger_factory('learner', 'learner_steps', 0),
     [publisher.metrics, samples.metrics],
@@ -89,12 +109,13 @@ def learner(
       lambda *args, **kwargs: logger,
       spec,
       replay,
-      counter_client.Counter(counter, 'learner'),
+      counts,
     ),
     experiment.variable_names,
     publisher,
     checkpointer,
     saved,
+    lambda: _is_enough(counts, experiment.max_num_learner_steps),
   )
 
   def end_publishing() -> None:
@@ -107,6 +128,15 @@ def learner(
   return worker.StoppableWorker(
     loop, [loop.checkpoint, end_publishing, logger.close]
   )
+
+
+def _is_enough(counts: counter_client.Counter, limit: int | None) -> bool:
+  if limit is None:
+    return False
+  enough = counts.get_counts().get(counter_lib.LEARNER_STEPS, 0) >= limit
+  if enough:
+    counts.sync()
+  return enough
 
 
 def actor(

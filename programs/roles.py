@@ -14,7 +14,7 @@ _STOP_ORDER = (
   ('replay', 'variable_server'),
   ('counter',),
 )
-_PRELOAD = ('programs.processes', 'programs.environments')
+_PRELOAD = ('programs.processes', 'reporting.loggers')
 # N processes on a machine of few cores: each computes on one thread. JAX leaves
 # the accelerators to the learner, TensorFlow never takes one.
 _EVERY_ROLE = {

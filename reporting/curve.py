@@ -49,16 +49,17 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
 def evaluations(
   run_dir: str | pathlib.Path,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns actor steps and returns, float64[n] each, in order of steps.
+  """Returns steps and returns, float64[n] each, in order of steps.
 
   Args:
-    run_dir: of the run, whose evaluators' CSV files are read.
+    run_dir: of the run, whose evaluators' CSV files are read. Steps are the
+      actors', or the learner's where there are no actors.
   """
   points = [
-    (row[names.ACTOR_STEPS], row[names.EVALUATION_RETURN])
+    (row.get(names.ACTOR_STEPS, row.get(names.LEARNER_STEPS, 0.0)), value)
     for rows in metrics.read(run_dir, 'evaluator')
     for row in rows
-    if {names.ACTOR_STEPS, names.EVALUATION_RETURN} <= row.keys()
+    if (value := row.get(names.EVALUATION_RETURN)) is not None
   ]
   points.sort(key=lambda point: point[0])
   steps, returns = np.asarray(points, np.float64).reshape(-1, 2).T

@@ -60,6 +60,8 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
     raise ValueError(
       f'{path} holds no run to resume; leave --resume out to begin one'
     ) from None
+  except ValueError as e:
+    raise ValueError(f'{path / _CONFIG} is damaged: {e}') from e
   for name in sorted({*before, *config} - set(_MAY_CHANGE)):
     if before.get(name) != config.get(name):
       raise ValueError(

@@ -137,7 +137,9 @@ install_packages() {
   # An environment that uv made has no pip.
   "$PYTHON" -m ensurepip >/dev/null
   if "${install[@]}" --quiet --require-hashes --requirement tools/uv.lock; then
-    install=(.venv/bin/uv pip install --python "$PYTHON")
+    # Many a container forbids Python to write bytecode, and each process would
+    # compile all it imports.
+    install=(.venv/bin/uv pip install --compile-bytecode --python "$PYTHON")
   else
     say 'uv cannot be had here: pip installs the packages, which takes longer'
   fi

@@ -64,15 +64,15 @@ class Watchdog:
     if not run.launcher['alive'] or run.launcher['state'] != 'running':
       self._seen.clear()
       return
-    now = time.monotonic()
+    now, stalls = time.monotonic(), []
     # An episode may take minutes, and is counted at its end.
     acted = run.count(names.ACTOR_STEPS) + run.inserts
-    stalls = [
-      self._stall(now, 'actor', acted, run.count(names.ACTOR_STEPS)),
-      self._stall(
-        now, 'learner', learnt := run.count(names.LEARNER_STEPS), learnt
-      ),
-    ]
+    learnt = run.count(names.LEARNER_STEPS)
+    if run.with_label('actor'):  # An offline program has none.
+      stalls.append(
+        self._stall(now, 'actor', acted, run.count(names.ACTOR_STEPS))
+      )
+    stalls.append(self._stall(now, 'learner', learnt, learnt))
     if not any(stalls):
       self._said = frozenset(), 0.0
       return
@@ -83,7 +83,8 @@ class Watchdog:
     if at and now - at < rest:
       return
     self._said = keys, now
-    self._print(f'{" and ".join(filter(None, stalls))}.')
+    text = ', and '.join(filter(None, stalls))
+    self._print(f'{text[0].upper()}{text[1:]}.')
     for reason in found or [_busy(run)]:
       self._print(f'  {reason.text}')
 
@@ -95,7 +96,7 @@ class Watchdog:
     self._seen[role] = progress, since
     if now - since < self._stuck_after:
       return ''
-    return f'No {role} step for {now - since:.0f} s, after {steps:,}'
+    return f'no {role} step for {now - since:.0f} s, after {steps:,}'
 
 
 def _busy(run: snapshot.Snapshot) -> reasons.Reason:

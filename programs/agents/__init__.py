@@ -6,7 +6,7 @@ are in `configs`.
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from programs.agents import configs, overrides
@@ -47,8 +47,35 @@ def make_config(name: str, settings: str = '') -> Any:
   return overrides.apply(configs.CONFIGS[name](), settings)
 
 
+def check_program(name: str, program: str, has_demonstrations: bool) -> None:
+  """Raises `ValueError` if an agent cannot be run so.
+
+  Args:
+    name: one of `AGENTS`.
+    program: 'distributed' or 'offline'.
+    has_demonstrations: whether there are recorded episodes to learn from.
+  """
+  if program == 'offline' and name in configs.ONLINE_ONLY:
+    raise ValueError('it learns from its own actors; leave out --program')
+  if program != 'offline' and name in configs.OFFLINE_ONLY:
+    raise ValueError('it has no actors; add --program=offline')
+  needed = program == 'offline' or name in configs.IMITATORS
+  if needed and not has_demonstrations:
+    raise ValueError(
+      'it learns from recorded episodes; name the directory of a run with '
+      '--record by --demonstrations'
+    )
+  if has_demonstrations and not needed:
+    raise ValueError(
+      'it imitates nobody; leave out --demonstrations, or add --program=offline'
+    )
+
+
 def make_agent(
-  name: str, environment_spec: Any, config: Any = None
+  name: str,
+  environment_spec: Any,
+  config: Any = None,
+  demonstrations: Any = None,
 ) -> AgentParts:
   """Imports the agent's module and returns its parts.
 
@@ -56,13 +83,49 @@ def make_agent(
     name: one of `AGENTS`.
     environment_spec: an `acme.specs.EnvironmentSpec`.
     config: the agent's, from `make_config`; None is its default.
+    demonstrations: a `programs.demonstrations.Demonstrations` for one that
+      imitates.
 
   Raises:
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
   _check(name)
   module = importlib.import_module(f'programs.agents.{name}')
-  return module.make_agent(environment_spec, config)
+  if name not in configs.IMITATORS:
+    return module.make_agent(environment_spec, config)
+  return module.make_agent(environment_spec, config, demonstrations)
+
+
+def make_dataset_factory(
+  name: str, config: Any, demonstrations: Any
+) -> Callable[[], Iterator[Any]]:
+  """Returns what makes an agent's batches from a dataset alone.
+
+  Args:
+    name: one of `AGENTS`.
+    config: the agent's, from `make_config`.
+    demonstrations: a `programs.demonstrations.Demonstrations`.
+  """
+  from programs import demonstrations as demonstrations_lib
+
+  module = importlib.import_module(f'programs.agents.{name}')
+  make = getattr(module, 'make_dataset', demonstrations_lib.replay_samples)
+  return lambda: make(config, demonstrations)
+
+
+def table() -> str:
+  """Returns a line for each agent: the actions it takes, and its data."""
+  lines = [f'{"agent":<12}{"actions":<25}learns from']
+  for name in AGENTS:
+    source = 'its actors'
+    if name in configs.IMITATORS:
+      source = 'its actors, imitating --demonstrations'
+    if name in configs.OFFLINE_ONLY:
+      source = '--demonstrations'
+    elif name not in configs.ONLINE_ONLY:
+      source += '; also with --program=offline'
+    lines.append(f'{name:<12}{" or ".join(configs.ACTIONS[name]):<25}{source}')
+  return '\n'.join(lines)
 
 
 def _check(name: str) -> None:

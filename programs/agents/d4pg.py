@@ -23,7 +23,7 @@ def make_agent(
     ValueError: the actions are not continuous within [-1, 1].
   """
   config = config or Config()
-  actions.check_continuous('d4pg', environment_spec.actions)
+  actions.check('d4pg', environment_spec.actions)
   acme_config = d4pg.D4PGConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,

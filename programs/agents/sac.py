@@ -23,7 +23,7 @@ def make_agent(
     ValueError: the actions are not continuous within [-1, 1].
   """
   config = config or Config()
-  actions.check_continuous('sac', environment_spec.actions)
+  actions.check('sac', environment_spec.actions)
   return AgentParts(
     builder=sac.SACBuilder(_acme_config(config, environment_spec)),
     network_factory=lambda spec: sac.make_networks(

@@ -22,7 +22,7 @@ def make_agent(
     ValueError: the actions are not continuous within [-1, 1].
   """
   config = config or Config()
-  actions.check_continuous('td3', environment_spec.actions)
+  actions.check('td3', environment_spec.actions)
   acme_config = td3.TD3Config(
     **config.for_acme(),
     policy_learning_rate=config.learning_rate,

@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import os
+import sys
 from collections.abc import Callable
 
 import compat  # noqa: F401
@@ -77,6 +79,9 @@ def _find_factory(name: str) -> Callable[..., object]:
     raise UnknownEnvironmentError(
       f'module:{name} is incomplete; write module:PACKAGE.MODULE:FACTORY'
     )
+  # A launcher called by its path has its own folder there instead.
+  if '' not in sys.path and os.getcwd() not in sys.path:
+    sys.path.append(os.getcwd())
   try:
     module = importlib.import_module(module_name)
   except ImportError as e:

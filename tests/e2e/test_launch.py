@@ -45,6 +45,18 @@ def test_a_run_leaves_its_files(run):
   assert str(run.run_dir) in run.output
 
 
+def test_a_seed_gives_the_same_first_episode(run, tmp_path):
+  again = runs.Run(tmp_path / 'run')
+  with again.launch('--num_actors=1', '--num_steps=200'):
+    assert again.end() == 0, again.output
+
+  def first_return(run, actor):
+    return run.column(f'actor_{actor}', 'actor/episode_return')[0]
+
+  assert first_return(again, 0) == first_return(run, 0)
+  assert first_return(run, 0) != first_return(run, 1)
+
+
 def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
   run = runs.Run(tmp_path / 'run')
   with run.launch() as process:
@@ -61,6 +73,10 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
 @pytest.mark.parametrize(
   'flag, expected',
   [
+    ('--agent=bc', ['bc', '--program=offline']),
+    ('--agent=ail', ['ail', '--demonstrations', '--record']),
+    ('--program=offline', ['sac', '--demonstrations']),
+    ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
     ('--num_actors=0', ['num_actors']),
     ('--num_steps=-5', ['num_steps']),
     ('--agent=dreamer', ['agent', 'sac']),

@@ -1,0 +1,173 @@
+"""What each agent learns: returns at the start and at the end, over seeds.
+
+python -m benchmarks.learn [--seeds=0,1,2] [--only=sac,dqn]
+
+Runs `launch.py` for each agent, environment and seed in turn. Whoever imitates
+is shown the episodes that SAC's run of the same seed has recorded.
+"""
+
+import csv
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from absl import app, flags
+
+from reporting import curve, summary
+
+_SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'A run each.')
+_ONLY = flags.DEFINE_list('only', [], 'The agents to run, if not all.')
+_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_RUNS = flags.DEFINE_string(
+  'runs', None, 'Where the runs are kept, if they are to be.'
+)
+_TIMEOUT = 1800.0
+_ROOT = pathlib.Path(__file__).parents[1]
+
+_PENDULUM = 'gym:Pendulum-v1'
+_CATCH = 'bsuite:catch/0'
+
+
+class Case(NamedTuple):
+  """One agent in one environment.
+
+  Attributes:
+    agent: of `launch.py`.
+    env: of `launch.py`.
+    num_steps: the same; of the learner, offline.
+    config: settings that this environment needs, and nothing else.
+    flags: further ones.
+  """
+
+  agent: str
+  env: str
+  num_steps: int
+  config: str = ''
+  flags: tuple[str, ...] = ()
+
+
+_TEACHER = Case('sac', _PENDULUM, 8_000, flags=('--record',))
+_CASES = (
+  _TEACHER,
+  Case('td3', _PENDULUM, 8_000),
+  Case('d4pg', _PENDULUM, 8_000),
+  Case('ppo', 'gym:CartPole-v1', 60_000, 'learning_rate=1e-3'),
+  Case('dqn', _CATCH, 6_000),
+  Case('ddqn', _CATCH, 6_000),
+  Case('r2d2', _CATCH, 10_000),
+  Case('impala', _CATCH, 60_000),
+  Case('bc', _PENDULUM, 5_000, flags=('--program=offline',)),
+  Case('value_dice', _PENDULUM, 5_000),
+  Case('ail', _PENDULUM, 8_000),
+)
+_IMITATORS = ('bc', 'value_dice', 'ail')
+
+
+class Row(NamedTuple):
+  """One run.
+
+  Attributes:
+    agent: of the run.
+    env: the same.
+    seed: the same.
+    start_return: of the first evaluation.
+    end_return: the mean of the last five.
+    steps: of all actors together, or of the learner, offline.
+    minutes: from the command to the end.
+  """
+
+  agent: str
+  env: str
+  seed: int
+  start_return: float
+  end_return: float
+  steps: int
+  minutes: float
+
+
+def run(case: Case, seed: int, runs: pathlib.Path) -> Row:
+  """Runs one case.
+
+  Raises:
+    subprocess.CalledProcessError: the run failed; its output says why.
+    subprocess.TimeoutExpired: it did not end.
+  """
+  run_dir = _run_dir(case, seed, runs)
+  command = [
+    *(sys.executable, 'launch.py', f'--agent={case.agent}'),
+    *(f'--env={case.env}', f'--num_steps={case.num_steps}', f'--seed={seed}'),
+    *(f'--config={case.config}', f'--run_dir={run_dir}', *case.flags),
+  ]
+  if case.agent in _IMITATORS:
+    command.append(f'--demonstrations={_run_dir(_TEACHER, seed, runs)}')
+  began = time.monotonic()
+  with open(f'{run_dir}.output', 'w') as output:
+    subprocess.run(
+      command,
+      cwd=_ROOT,
+      stdin=subprocess.DEVNULL,
+      stdout=output,
+      stderr=subprocess.STDOUT,
+      timeout=_TIMEOUT,
+      check=True,
+    )
+  minutes = (time.monotonic() - began) / 60
+  steps, returns = curve.evaluations(run_dir)
+  return Row(
+    case.agent,
+    case.env,
+    seed,
+    float(returns[0]),
+    summary.final_return(run_dir),
+    int(steps[-1]),
+    minutes,
+  )
+
+
+def _run_dir(case: Case, seed: int, runs: pathlib.Path) -> pathlib.Path:
+  return runs / f'{case.agent}-{case.env.replace("/", "-")}-{seed}'
+
+
+def run_all(runs: pathlib.Path) -> Iterator[Row]:
+  """Yields a row for each run, as it ends."""
+  for case in _CASES:
+    wanted = not _ONLY.value or case.agent in _ONLY.value
+    for seed in map(int, _SEEDS.value):
+      if wanted:
+        yield run(case, seed, runs)
+
+
+def main(_) -> None:
+  """Prints a row a run."""
+  with tempfile.TemporaryDirectory() as temporary:
+    runs = pathlib.Path(_RUNS.value or temporary)
+    runs.mkdir(parents=True, exist_ok=True)
+    print(_line(*Row._fields), flush=True)
+    rows = []
+    for row in run_all(runs):
+      rows.append(row)
+      print(
+        _line(
+          *row[:3],
+          f'{row.start_return:,.1f}',
+          f'{row.end_return:,.1f}',
+          f'{row.steps:,}',
+          f'{row.minutes:.1f}',
+        ),
+        flush=True,
+      )
+  if _CSV.value:
+    with open(_CSV.value, 'w', newline='') as f:
+      csv.writer(f).writerows([Row._fields, *rows])
+
+
+def _line(agent, env, *cells) -> str:
+  return f'{agent:<12}{env:<18}' + ''.join(f'{cell:>14}' for cell in cells)
+
+
+if __name__ == '__main__':
+  app.run(main)

@@ -1,0 +1,269 @@
+"""Double Q-learning, wholly in this file: the agent to copy for one's own.
+
+Van Hasselt et al., 2015, https://arxiv.org/abs/1509.06461. For discrete
+actions. Nothing here is of Acme's agents: a builder of the later form makes the
+parts that the program's processes ask for, on Acme's core, adders and replay.
+
+  replay server   make_replay_tables
+  actor           make_policy, make_adder, make_actor
+  learner         make_dataset_iterator, make_learner
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import compat  # noqa: F401
+
+import dm_env
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import reverb
+import rlax
+from acme import core, specs, types
+from acme.adders import reverb as adders
+from acme.datasets import reverb as datasets
+from acme.jax import networks as networks_lib
+from acme.jax import utils, variable_utils
+from acme.utils import counting, loggers
+
+from programs.agents import AgentParts, actions, configs, networks
+
+Config = configs.DDQN
+# From parameters, key and float32[...] observation to an action.
+Policy = Callable[[hk.Params, jax.Array, Any], jax.Array]
+
+_TABLE = 'transitions'
+
+
+class Actor(core.Actor):
+  """Acts by a policy with the newest weights, and records what happens."""
+
+  def __init__(
+    self,
+    policy: Policy,
+    random_key: jax.Array,
+    variable_client: variable_utils.VariableClient,
+    adder: adders.Adder | None,
+  ):
+    self._policy = jax.jit(policy, backend='cpu')
+    self._key = random_key
+    self._variable_client = variable_client
+    self._adder = adder
+
+  def select_action(self, observation: Any) -> np.ndarray:
+    self._key, key = jax.random.split(self._key)
+    params = self._variable_client.params
+    return np.asarray(self._policy(params, key, observation))
+
+  def observe_first(self, timestep: dm_env.TimeStep) -> None:
+    if self._adder:
+      self._adder.add_first(timestep)
+
+  def observe(self, action: np.ndarray, next_timestep: dm_env.TimeStep) -> None:
+    if self._adder:
+      self._adder.add(action, next_timestep)
+
+  def update(self, wait: bool = False) -> None:
+    self._variable_client.update(wait)
+
+
+class State(NamedTuple):
+  """All that a learner keeps over a restart."""
+
+  params: hk.Params
+  target_params: hk.Params
+  optimizer_state: optax.OptState
+  steps: jax.Array
+
+
+class Learner(core.Learner):
+  """Takes gradient steps on batches of transitions."""
+
+  def __init__(
+    self,
+    network: networks_lib.FeedForwardNetwork,
+    config: Config,
+    random_key: jax.Array,
+    dataset: Iterator[reverb.ReplaySample],
+    logger: loggers.Logger,
+    counter: counting.Counter,
+  ):
+    optimizer = optax.adam(config.learning_rate)
+
+    def loss(params, target_params, batch: types.Transition) -> jax.Array:
+      """Huber's loss of the errors of `rlax.double_q_learning`."""
+      errors = jax.vmap(rlax.double_q_learning)(
+        network.apply(params, batch.observation),
+        batch.action,
+        batch.reward,
+        config.discount * batch.discount,
+        network.apply(target_params, batch.next_observation),
+        network.apply(params, batch.next_observation),
+      )
+      return jnp.mean(rlax.huber_loss(errors))
+
+    @jax.jit
+    def update(state: State, batch: types.Transition):
+      value, gradients = jax.value_and_grad(loss)(
+        state.params, state.target_params, batch
+      )
+      updates, optimizer_state = optimizer.update(
+        gradients, state.optimizer_state
+      )
+      params = optax.apply_updates(state.params, updates)
+      steps = state.steps + 1
+      target_params = optax.periodic_update(
+        params, state.target_params, steps, config.target_update_period
+      )
+      return State(params, target_params, optimizer_state, steps), value
+
+    params = network.init(random_key)
+    self._state = State(
+      params, params, optimizer.init(params), jnp.zeros((), jnp.int32)
+    )
+    self._update = update
+    self._dataset = dataset
+    self._logger = logger
+    self._counter = counter
+    self._stepped_at: float | None = None
+
+  def step(self) -> None:
+    batch = types.Transition(*next(self._dataset).data)
+    self._state, value = self._update(self._state, batch)
+    now = time.monotonic()
+    seconds = now - (self._stepped_at or now)
+    self._stepped_at = now
+    counts = self._counter.increment(steps=1, walltime=seconds)
+    self._logger.write({'loss': value, **counts})
+
+  def get_variables(self, names: Sequence[str]) -> list[hk.Params]:
+    return [{'policy': self._state.params}[name] for name in names]
+
+  def save(self) -> State:
+    return self._state
+
+  def restore(self, state: State) -> None:
+    self._state = state
+
+
+class Builder:
+  """Makes the parts: a `programs.builders.Builder`."""
+
+  def __init__(self, config: Config):
+    self._config = config
+
+  def make_replay_tables(
+    self, environment_spec: specs.EnvironmentSpec, policy: Policy
+  ) -> list[reverb.Table]:
+    config = self._config
+    samples_per_insert = config.batch_size * config.gradient_steps_per_step
+    limiter = reverb.rate_limiters.SampleToInsertRatio(
+      samples_per_insert,
+      config.min_replay_size,
+      # How far the ratio may be off, so that neither side waits at each step.
+      error_buffer=0.1 * samples_per_insert * config.min_replay_size,
+    )
+    return [
+      reverb.Table(
+        _TABLE,
+        sampler=reverb.selectors.Uniform(),
+        remover=reverb.selectors.Fifo(),
+        max_size=config.max_replay_size,
+        rate_limiter=limiter,
+        signature=adders.NStepTransitionAdder.signature(environment_spec),
+      )
+    ]
+
+  def make_adder(
+    self,
+    replay_client: reverb.Client,
+    environment_spec: specs.EnvironmentSpec | None,
+    policy: Policy | None,
+  ) -> adders.Adder:
+    return adders.NStepTransitionAdder(
+      replay_client,
+      self._config.n_step,
+      self._config.discount,
+      priority_fns={_TABLE: None},
+    )
+
+  def make_dataset_iterator(
+    self, replay_client: reverb.Client
+  ) -> Iterator[reverb.ReplaySample]:
+    return datasets.make_reverb_dataset(
+      table=_TABLE,
+      server_address=replay_client.server_address,
+      batch_size=self._config.batch_size,
+    ).as_numpy_iterator()
+
+  def make_policy(
+    self,
+    network: networks_lib.FeedForwardNetwork,
+    environment_spec: specs.EnvironmentSpec,
+    evaluation: bool,
+  ) -> Policy:
+    epsilon = 0.0 if evaluation else self._config.epsilon
+
+    def policy(params, key, observation):
+      values = network.apply(params, utils.add_batch_dim(observation))[0]
+      return rlax.epsilon_greedy(epsilon).sample(key, values)
+
+    return policy
+
+  def make_actor(
+    self,
+    random_key: jax.Array,
+    policy: Policy,
+    environment_spec: specs.EnvironmentSpec,
+    variable_source: core.VariableSource | None = None,
+    adder: adders.Adder | None = None,
+  ) -> Actor:
+    variable_client = variable_utils.VariableClient(
+      variable_source, 'policy', device='cpu'
+    )
+    return Actor(policy, random_key, variable_client, adder)
+
+  def make_learner(
+    self,
+    random_key: jax.Array,
+    network: networks_lib.FeedForwardNetwork,
+    dataset: Iterator[reverb.ReplaySample],
+    logger_fn: Callable[..., loggers.Logger],
+    environment_spec: specs.EnvironmentSpec,
+    replay_client: reverb.Client | None = None,
+    counter: counting.Counter | None = None,
+  ) -> Learner:
+    return Learner(
+      network,
+      self._config,
+      random_key,
+      dataset,
+      logger_fn('learner', 'learner_steps', 0),
+      counter or counting.Counter(),
+    )
+
+
+def make_agent(
+  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+) -> AgentParts:
+  """Returns the parts for an experiment.
+
+  Raises:
+    ValueError: the actions are not discrete.
+  """
+  config = config or Config()
+  actions.check('ddqn', environment_spec.actions)
+
+  def make_network(spec: specs.EnvironmentSpec):
+    def values(observation) -> jax.Array:
+      """Returns float32[batch, actions]."""
+      torso = networks.Torso(spec.observations, config.hidden_layer_sizes)
+      return hk.Linear(spec.actions.num_values)(torso(observation))
+
+    return networks.feed_forward(spec, values)
+
+  return AgentParts(builder=Builder(config), network_factory=make_network)

@@ -1,0 +1,127 @@
+"""IMPALA (Espeholt et al., 2018, https://arxiv.org/abs/1802.01561).
+
+For discrete actions. Policy and value share an LSTM, whose state travels with
+each sequence; V-trace corrects for the age of the weights that acted.
+"""
+
+import dataclasses
+
+import compat  # noqa: F401
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+from acme import specs
+from acme.agents.jax import impala
+from acme.agents.jax.impala import acting
+from acme.agents.jax.impala import builder as impala_builder
+from acme.agents.jax.impala import networks as impala_networks
+from acme.jax import utils, variable_utils
+
+from programs.agents import AgentParts, actions, configs, networks
+
+Config = configs.IMPALA
+
+
+class _Builder(impala_builder.IMPALABuilder):
+  """Acme's builder, whose actors take new weights for each sequence.
+
+  Acme's wait for 1,000 steps, which is longer than a small problem takes.
+  """
+
+  def make_actor(
+    self, random_key, policy_network, adder=None, variable_source=None
+  ):
+    return acting.IMPALAActor(
+      forward_fn=policy_network.forward_fn,
+      initial_state_init_fn=policy_network.initial_state_init_fn,
+      initial_state_fn=policy_network.initial_state_fn,
+      variable_client=variable_utils.VariableClient(
+        variable_source,
+        'network',
+        update_period=self._config.sequence_length,
+        device='cpu',
+      ),
+      adder=adder,
+      rng=hk.PRNGSequence(random_key),
+    )
+
+
+def make_agent(
+  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+) -> AgentParts:
+  """Returns IMPALA's parts for an experiment.
+
+  Raises:
+    ValueError: the actions are not discrete.
+  """
+  config = config or Config()
+  actions.check('impala', environment_spec.actions)
+  acme_config = impala.IMPALAConfig(
+    batch_size=config.batch_size,
+    sequence_length=config.sequence_length,
+    learning_rate=config.learning_rate,
+    discount=config.discount,
+    entropy_cost=config.entropy_cost,
+    baseline_cost=config.baseline_cost,
+    max_gradient_norm=config.max_gradient_norm,
+  )
+  made = _make_networks(environment_spec, config)
+  core_state = made.initial_state_fn(
+    made.initial_state_init_fn(jax.random.PRNGKey(0))
+  )
+  return AgentParts(
+    builder=_Builder(acme_config, core_state),
+    network_factory=lambda spec: _make_networks(spec, config),
+    policy_factory=_compiled,
+    variable_names=('network',),
+  )
+
+
+def _compiled(
+  made: impala_networks.IMPALANetworks,
+) -> impala_networks.IMPALANetworks:
+  return dataclasses.replace(made, forward_fn=jax.jit(made.forward_fn))
+
+
+def _make_networks(
+  spec: specs.EnvironmentSpec, config: Config
+) -> impala_networks.IMPALANetworks:
+  """Returns networks from observations to ((logits, value), state)."""
+
+  def network():
+    return networks.Recurrent(
+      spec.observations,
+      config.hidden_layer_sizes,
+      lambda: _PolicyAndValue(spec.actions.num_values),
+    )
+
+  # Acme's actor gives one observation and its loss one sequence, no batch.
+  def forward(observation, state):
+    batched = utils.add_batch_dim((observation, state))
+    return utils.squeeze_batch_dim(network()(*batched))
+
+  def unroll(observations, state):
+    observations = jax.tree_util.tree_map(lambda x: x[:, None], observations)
+    outputs, state = network().unroll(observations, utils.add_batch_dim(state))
+    outputs = jax.tree_util.tree_map(lambda x: x[:, 0], outputs)
+    return outputs, utils.squeeze_batch_dim(state)
+
+  return impala_networks.make_haiku_networks(
+    env_spec=spec,
+    forward_fn=forward,
+    initial_state_fn=lambda: network().initial_state(),
+    unroll_fn=unroll,
+  )
+
+
+class _PolicyAndValue(hk.Module):
+  """Maps features to float32[batch, actions] logits and float32[batch]."""
+
+  def __init__(self, num_actions: int):
+    super().__init__(name='policy_and_value')
+    self._logits = hk.Linear(num_actions)
+    self._value = hk.Linear(1)
+
+  def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return self._logits(features), jnp.squeeze(self._value(features), axis=-1)

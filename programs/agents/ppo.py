@@ -1,0 +1,88 @@
+"""PPO (Schulman et al., 2017, https://arxiv.org/abs/1707.06347).
+
+On-policy, for discrete actions and for continuous ones in [-1, 1]. Actors wait
+in a short queue, so that the learner's batches are of recent weights.
+"""
+
+import compat  # noqa: F401
+
+import haiku as hk
+import jax.numpy as jnp
+import reverb
+from acme import specs
+from acme.agents.jax import ppo
+from acme.jax import networks as networks_lib
+
+from programs.agents import AgentParts, actions, configs, networks
+
+Config = configs.PPO
+
+
+class _Builder(ppo.PPOBuilder):
+  """Acme's builder, with a queue that does not let actors run ahead."""
+
+  def make_replay_tables(
+    self, environment_spec: specs.EnvironmentSpec
+  ) -> list[reverb.Table]:
+    (table,) = super().make_replay_tables(environment_spec)
+    return [
+      reverb.Table.queue(
+        table.info.name,
+        # An actor may write two sequences at the end of an episode.
+        max_size=self._config.batch_size + 2,
+        signature=table.info.signature,
+      )
+    ]
+
+
+def make_agent(
+  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+) -> AgentParts:
+  """Returns PPO's parts for an experiment.
+
+  Raises:
+    ValueError: the actions are neither discrete nor continuous in [-1, 1].
+  """
+  config = config or Config()
+  actions.check('ppo', environment_spec.actions)
+  acme_config = ppo.PPOConfig(
+    unroll_length=config.unroll_length,
+    num_minibatches=config.num_minibatches,
+    num_epochs=config.num_epochs,
+    batch_size=config.batch_size,
+    learning_rate=config.learning_rate,
+    discount=config.discount,
+    gae_lambda=config.gae_lambda,
+    ppo_clipping_epsilon=config.clipping_epsilon,
+    entropy_cost=config.entropy_cost,
+    value_cost=config.value_cost,
+  )
+  return AgentParts(
+    builder=_Builder(acme_config),
+    network_factory=lambda spec: _make_networks(
+      spec, config.hidden_layer_sizes
+    ),
+    policy_factory=ppo.make_inference_fn,
+    variable_names=('network',),
+  )
+
+
+def _make_networks(
+  spec: specs.EnvironmentSpec, hidden_layer_sizes: tuple[int, ...]
+) -> ppo.PPONetworks:
+  """Returns networks from observations to (action distribution, value)."""
+
+  def distribution_and_value(observation):
+    def features():
+      return networks.Torso(spec.observations, hidden_layer_sizes)(observation)
+
+    if actions.is_discrete(spec.actions):
+      head = networks_lib.CategoricalHead(spec.actions.num_values)
+    else:
+      head = networks_lib.MultivariateNormalDiagHead(spec.actions.shape[0])
+    value = hk.Linear(1)(features())
+    return head(features()), jnp.squeeze(value, axis=-1)
+
+  return ppo.make_ppo_networks(
+    networks.feed_forward(spec, distribution_and_value)
+  )

@@ -1,0 +1,70 @@
+"""The offline program: a learner over a dataset, and nobody who acts for it.
+
+          counts, stop rule
+counter <------------------- everyone
+
+dataset --- batches ---> learner --- push ---> variable server
+                                                    |
+                              evaluator x M <- pull +
+"""
+
+import compat  # noqa: F401
+
+import launchpad as lp
+
+from nodes import counter as counter_lib
+from nodes import variable_server as variable_server_lib
+from programs import distributed, processes
+from programs import experiment as experiment_lib
+
+
+def make_program(
+  experiment: experiment_lib.ExperimentConfig, name: str = 'offline'
+) -> lp.Program:
+  """Wires an experiment without actors into one Launchpad program.
+
+  Args:
+    experiment: what to run; its `dataset_factory` makes the learner's batches.
+    name: of the program.
+
+  Returns:
+    A program with the groups `variable_server`, `counter`, `learner` and, if
+    the experiment has any, `evaluator`.
+
+  Raises:
+    ValueError: the experiment has no `dataset_factory`.
+  """
+  if experiment.dataset_factory is None:
+    raise ValueError('an offline program needs an experiment.dataset_factory')
+  program = lp.Program(name)
+
+  with program.group('variable_server'):
+    variables = program.add_node(
+      variable_server_lib.VariableServerNode(
+        lambda: processes.variable_tables(experiment),
+        leaf_type='jax',
+        timeout=distributed.CONNECT_SECONDS,
+      )
+    )
+
+  with program.group('counter'):
+    counter = program.add_node(
+      counter_lib.CounterNode(processes.counter, experiment)
+    )
+
+  with program.group('learner'):
+    program.add_node(
+      lp.CourierNode(processes.learner, experiment, None, variables, counter)
+    )
+
+  evaluator_factories = experiment.get_evaluator_factories()
+  if evaluator_factories:
+    with program.group('evaluator'):
+      for evaluator_id in range(len(evaluator_factories)):
+        program.add_node(
+          lp.CourierNode(
+            processes.evaluator, experiment, variables, counter, evaluator_id
+          )
+        )
+
+  return program

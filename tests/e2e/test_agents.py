@@ -1,0 +1,47 @@
+"""Each agent acts, learns and ends in real processes, in the one graph."""
+
+import pytest
+
+from programs import agents
+from programs.agents import configs
+from tests.e2e import runs
+from tests.programs import recordings
+
+_OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=100'
+_SEQUENCES = 'hidden_layer_sizes=(8,),batch_size=4'
+_ON_POLICY = 'hidden_layer_sizes=(8,),unroll_length=8,batch_size=4'
+_RUNS = [
+  ('td3', 'gym:Pendulum-v1', 600, _OFF_POLICY),
+  ('d4pg', 'gym:Pendulum-v1', 600, _OFF_POLICY),
+  ('value_dice', 'gym:Pendulum-v1', 600, _OFF_POLICY),
+  ('ail', 'gym:Pendulum-v1', 600, _OFF_POLICY),
+  ('ppo', 'gym:Pendulum-v1', 1000, _ON_POLICY),
+  ('ppo', 'gym:CartPole-v1', 1000, _ON_POLICY),
+  ('dqn', 'gym:CartPole-v1', 600, _OFF_POLICY),
+  ('ddqn', 'gym:CartPole-v1', 600, _OFF_POLICY),
+  ('r2d2', 'bsuite:catch/0', 600, _SEQUENCES + ',min_replay_size=20'),
+  ('impala', 'bsuite:catch/0', 1000, _SEQUENCES + ',sequence_length=10'),
+]
+# In `test_launch` and `test_offline`.
+_ELSEWHERE = {'sac', 'bc'}
+
+
+def test_every_agent_is_here():
+  assert {agent for agent, *_ in _RUNS} | _ELSEWHERE == {*agents.AGENTS}
+
+
+@pytest.mark.parametrize('agent, env, num_steps, settings', _RUNS)
+def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
+  flags = [f'--agent={agent}', f'--env={env}', f'--num_steps={num_steps}']
+  if agent in configs.IMITATORS:
+    recordings.record(tmp_path / 'teacher', env, 2)
+    flags.append(f'--demonstrations={tmp_path / "teacher"}')
+  run = runs.Run(tmp_path / 'run')
+  with run.launch(*flags, f'--config={settings}', '--num_actors=1'):
+    assert run.end() == 0, run.output
+  assert run.left_over() == []
+  assert run.count('actor_steps') >= num_steps
+  assert run.count('learner_steps') > 0
+  versions = run.column('actor_0', 'weights/version')
+  assert versions == sorted(versions)
+  assert versions[-1] > 1
