@@ -86,7 +86,9 @@ def _make_networks(
     )(*inputs)
 
   return ail.AILNetworks(
-    ail.make_discriminator(spec, hk.transform_with_state(discriminator)),
+    ail.make_discriminator(
+      spec, hk.without_apply_rng(hk.transform_with_state(discriminator))
+    ),
     imitation_reward_fn=ail.rewards.gail_reward(),
     direct_rl_networks=sac.make_networks(spec, config.hidden_layer_sizes),
   )

@@ -23,8 +23,8 @@ import numpy as np
 import optax
 import reverb
 import rlax
-from acme import core, specs, types
-from acme.adders import reverb as adders
+from acme import adders, core, specs, types
+from acme.adders import reverb as reverb_adders
 from acme.datasets import reverb as datasets
 from acme.jax import networks as networks_lib
 from acme.jax import utils, variable_utils
@@ -174,7 +174,9 @@ class Builder:
         remover=reverb.selectors.Fifo(),
         max_size=config.max_replay_size,
         rate_limiter=limiter,
-        signature=adders.NStepTransitionAdder.signature(environment_spec),
+        signature=reverb_adders.NStepTransitionAdder.signature(
+          environment_spec
+        ),
       )
     ]
 
@@ -184,7 +186,7 @@ class Builder:
     environment_spec: specs.EnvironmentSpec | None,
     policy: Policy | None,
   ) -> adders.Adder:
-    return adders.NStepTransitionAdder(
+    return reverb_adders.NStepTransitionAdder(
       replay_client,
       self._config.n_step,
       self._config.discount,

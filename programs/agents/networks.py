@@ -83,6 +83,8 @@ class Recurrent(hk.Module):
 
   def unroll(self, observations: Any, state: hk.LSTMState) -> tuple[Any, Any]:
     """Returns outputs and state after a nest of [time, batch, ...]."""
+    # Replay gives back a namedtuple of its own.
+    state = hk.LSTMState(*state)
     features = hk.BatchApply(self._torso)(observations)
     features, state = hk.dynamic_unroll(self._core, features, state)
     return hk.BatchApply(self._head)(features), state
