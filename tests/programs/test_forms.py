@@ -111,3 +111,20 @@ def test_acts_learns_and_is_evaluated(program):
   counts = stepping.client(program, 'counter').get_counts()
   assert counts['actor_steps'] == 200
   assert counts['learner_steps'] == 1
+
+
+@pytest.mark.parametrize(
+  'factory, expected',
+  [
+    (lambda networks: [networks], ['networks']),
+    (lambda n, s, evaluation: [n, s, evaluation], ['networks', 'spec', True]),
+    # As Acme's PPO has it.
+    (
+      lambda networks, evaluation=False: [networks, evaluation],
+      ['networks', True],
+    ),
+  ],
+)
+def test_a_policy_factory_gets_what_it_takes(factory, expected):
+  policy = experiment.call_policy_factory(factory, 'networks', 'spec', True)
+  assert policy == expected

@@ -1,0 +1,51 @@
+"""The variable server's table is shaped like what a learner publishes."""
+
+import numpy as np
+import pytest
+from acme import specs
+
+from programs import experiment, processes
+
+
+class _Learner:
+  def __init__(self, values):
+    self._values = values
+
+  def get_variables(self, names):
+    return [self._values for _ in names]
+
+
+class _Builder:
+  """Makes a learner of given variables, of the later form."""
+
+  def __init__(self, make_values):
+    self._make_values = make_values
+
+  def make_actor(self, environment_spec):
+    raise NotImplementedError
+
+  def make_learner(self, random_key, *args, **kwargs):
+    return _Learner(self._make_values(random_key))
+
+
+@pytest.mark.parametrize(
+  'make_values',
+  [
+    lambda key: {'w': key[:1].astype(np.float32)},
+    # Looks at a value, which shapes alone do not have.
+    lambda key: {'w': np.full(1, float(key[0]), np.float32)},
+  ],
+  ids=['traced', 'looking'],
+)
+def test_any_learner_tells_its_shapes(make_values):
+  config = experiment.ExperimentConfig(
+    builder=_Builder(make_values),
+    network_factory=lambda spec: None,
+    environment_factory=None,
+    max_num_actor_steps=None,
+    environment_spec=specs.EnvironmentSpec(None, None, None, None),
+    variable_names=('policy',),
+  )
+  (table,) = processes.variable_tables(config)
+  assert table.info.max_size == 1
+  assert 'w' in str(table.info.signature)
