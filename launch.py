@@ -14,6 +14,7 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
+from nodes import schedule
 from programs import agents, environments
 from reporting import run_dir as run_dir_lib
 
@@ -46,6 +47,12 @@ _RECORD = flags.DEFINE_bool(
   'record', False, 'Whether to keep every episode in the run directory.'
 )
 _LIST = flags.DEFINE_bool('list', False, 'Show what --agent knows, and end.')
+_EVALUATIONS = flags.DEFINE_string(
+  'evaluations',
+  '3s',
+  'When to evaluate, for one evaluator each: 30s, 1000steps of the learner, or '
+  '1000steps*5 for five episodes; with commas between.',
+)
 _NUM_STEPS = flags.DEFINE_integer(
   'num_steps',
   8_000,
@@ -112,6 +119,7 @@ def main(_) -> int:
     check_environment()
     make_agent_config()
     check_program()
+    make_schedules()
     make_run_dir(run_dir)
     return launch(run_dir, launch_type)
   except WrongUsage as e:
@@ -173,6 +181,14 @@ def check_program() -> None:
     )
   except ValueError as e:
     raise WrongUsage(f'--agent={_AGENT.value}: {e}') from e
+
+
+def make_schedules():
+  """Returns the evaluators' schedules; raises `WrongUsage` if there is none."""
+  try:
+    return schedule.parse(_EVALUATIONS.value)
+  except ValueError as e:
+    raise WrongUsage(f'--evaluations: {e}') from e
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:
@@ -261,6 +277,7 @@ def make_experiment(run_dir: pathlib.Path):
       keep_replay=_CHECKPOINT_REPLAY.value,
     ),
     variable_names=parts.variable_names,
+    evaluations=make_schedules(),
     dataset_factory=(
       agents.make_dataset_factory(_AGENT.value, agent_config, dataset)
       if is_offline

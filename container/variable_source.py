@@ -53,6 +53,14 @@ class VariableSource(core.VariableSource):
     """Of the values returned last, 0 before the first."""
     return self._snapshot.version
 
+  def newest_version(self) -> int:
+    """Of the values that could be had, 0 before the first push.
+
+    Raises:
+      ConnectionError: no server answered before the container's deadline.
+    """
+    return self._container.version(self._table)
+
   def get_variables(self, names: Sequence[str]) -> list[Any]:
     """The newest values, waiting for the first push.
 

@@ -1,4 +1,8 @@
-"""The evaluator: plays the newest policy without exploring, at a pace."""
+"""The evaluator: plays the newest policy without exploring, on a schedule."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import compat  # noqa: F401
 
@@ -6,36 +10,98 @@ import launchpad as lp
 from acme import core, environment_loop
 from acme.utils import loggers
 
+import container
+from nodes import counter as counter_lib
+from nodes import schedule as schedule_lib
+
+_POLL_SECONDS = 0.2
+# Actors ask for weights every so many updates; Acme's rarest ask every 1,000th.
+_MAX_UPDATES = 10_000
+
+
+class PinnedSource(core.VariableSource):
+  """Gives out one version until told to go on to the newest."""
+
+  def __init__(self, source: container.VariableSource):
+    self._source = source
+    self._pinned: dict[tuple[str, ...], list[Any]] = {}
+
+  def advance(self) -> None:
+    """Has the next call of `get_variables` take what is newest."""
+    self._pinned.clear()
+
+  @property
+  def version(self) -> int:
+    """Of the variables given out last."""
+    return self._source.version
+
+  @property
+  def is_pinned(self) -> bool:
+    """Whether variables were asked for since the last `advance`."""
+    return bool(self._pinned)
+
+  def newest_version(self) -> int:
+    """The version that could be had."""
+    return self._source.newest_version()
+
+  def get_variables(self, names: Sequence[str]) -> list[Any]:
+    key = tuple(names)
+    if key not in self._pinned:
+      self._pinned[key] = self._source.get_variables(names)
+    return self._pinned[key]
+
 
 class EvaluatorLoop(core.Worker):
-  """Plays an episode, rests, and plays again.
-
-  An evaluator that never rests takes as much of a machine as an actor.
-  """
+  """Evaluates when it is due and there is something new to evaluate."""
 
   def __init__(
     self,
     loop: environment_loop.EnvironmentLoop,
+    actor: core.Actor,
+    source: PinnedSource,
+    get_counts: Callable[[], dict[str, Any]],
     logger: loggers.Logger,
-    rest_seconds: float,
+    schedule: schedule_lib.Schedule,
   ):
-    """Wraps an environment loop.
+    """Begins with an evaluation of the first weights.
 
     Args:
-      loop: runs an episode and counts it.
+      loop: runs an episode, without updating the actor, and counts it.
+      actor: that of the loop.
+      source: of the actor's weights.
+      get_counts: tells the program's counts.
       logger: gets one row an episode.
-      rest_seconds: between the end of an episode and the next one's start.
+      schedule: when to evaluate.
     """
     self._loop = loop
+    self._actor = actor
+    self._source = source
+    self._get_counts = get_counts
     self._logger = logger
-    self._rest_seconds = rest_seconds
+    self._schedule = schedule
+    self._version = 0
+    self._began = float('-inf')
+    self._multiple = -1
 
   def run(self) -> None:
-    """Evaluates until stopped."""
-    while True:
+    """Evaluates until stopped, and then whatever weights came last."""
+    while not lp.wait_for_stop(_POLL_SECONDS):
+      if self._is_due() and self._has_news():
+        self.evaluate()
+    if self._has_news():
+      self.evaluate()
+
+  def evaluate(self) -> None:
+    """Plays the schedule's episodes with the newest weights."""
+    self._began = time.monotonic()
+    self._source.advance()
+    for _ in range(_MAX_UPDATES):
+      self._actor.update(wait=True)
+      if self._source.is_pinned:
+        break
+    self._version = self._source.version
+    for _ in range(self._schedule.episodes):
       self.run_episode()
-      if lp.wait_for_stop(self._rest_seconds):
-        return
 
   def run_episode(self) -> loggers.LoggingData:
     """Plays one episode and logs it; returns the row."""
@@ -46,3 +112,17 @@ class EvaluatorLoop(core.Worker):
   def close(self) -> None:
     """Closes the logger."""
     self._logger.close()
+
+  def _is_due(self) -> bool:
+    seconds = self._schedule.every_seconds
+    if seconds is not None and time.monotonic() - self._began >= seconds:
+      return True
+    steps = self._schedule.every_learner_steps
+    if steps is None:
+      return False
+    multiple = self._get_counts().get(counter_lib.LEARNER_STEPS, 0) // steps
+    is_due, self._multiple = multiple > self._multiple, multiple
+    return is_due
+
+  def _has_news(self) -> bool:
+    return self._source.newest_version() > self._version

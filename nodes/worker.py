@@ -34,6 +34,7 @@ class StoppableWorker(core.Worker):
     worker: core.Worker,
     close: Sequence[Callable[[], None]] = (),
     stop_seconds: float = 5.0,
+    linger_seconds: float = 0.0,
   ):
     """Wraps `worker`.
 
@@ -41,11 +42,14 @@ class StoppableWorker(core.Worker):
       worker: what runs.
       close: called in this order when the worker has ended or was given up,
         also after a failure; one that raises does not keep the next from it.
-      stop_seconds: how long a stopped worker may take to end by itself.
+      stop_seconds: how long an interrupted worker may take to end.
+      linger_seconds: how long a stopped worker may go on before it is
+        interrupted.
     """
     self._worker = worker
     self._close = tuple(close)
     self._stop_seconds = stop_seconds
+    self._linger_seconds = linger_seconds
 
   def __dir__(self):
     served = (name for name in dir(self._worker) if not name.startswith('_'))
@@ -76,6 +80,7 @@ class StoppableWorker(core.Worker):
       raise close_error
 
   def _interrupt(self, loop: '_LoopThread') -> None:
+    loop.join(self._linger_seconds)
     deadline = time.monotonic() + self._stop_seconds
     while loop.is_alive() and time.monotonic() < deadline:
       loop.raise_system_exit()

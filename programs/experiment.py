@@ -17,7 +17,10 @@ from acme.utils import observers as observers_lib
 from nodes import actor as actor_lib
 from nodes import checkpoint, counter_client, journal, replay
 from nodes import evaluator as evaluator_lib
+from nodes import schedule as schedule_lib
 from programs import builders
+
+_EVERY_3_SECONDS = schedule_lib.Schedule(every_seconds=3.0)
 
 Networks = Any
 Policy = Any
@@ -109,8 +112,10 @@ class ExperimentConfig:
     policy_factory: makes the actors' policy. None asks `builder.make_policy`.
     eval_policy_factory: makes the evaluators' policy. None uses
       `policy_factory`, or else `builder.make_policy`.
-    evaluator_factories: one evaluator each. None is one default evaluator;
+    evaluator_factories: one evaluator each. None is the default evaluators;
       an empty sequence is none at all.
+    evaluations: the schedule of each default evaluator, which
+      `evaluator_factories` replaces.
     environment_spec: None makes an environment to ask it.
     observers: see every step of the actors and of the default evaluator.
     logger_factory: makes each process's logger.
@@ -129,6 +134,7 @@ class ExperimentConfig:
   policy_factory: PolicyFactory | None = None
   eval_policy_factory: PolicyFactory | None = None
   evaluator_factories: Sequence[EvaluatorFactory] | None = None
+  evaluations: Sequence[schedule_lib.Schedule] = (_EVERY_3_SECONDS,)
   environment_spec: specs.EnvironmentSpec | None = None
   observers: Sequence[observers_lib.EnvLoopObserver] = ()
   logger_factory: LoggerFactory = default_logger_factory
@@ -172,7 +178,7 @@ class ExperimentConfig:
     )
 
   def get_evaluator_factories(self) -> Sequence[EvaluatorFactory]:
-    """Returns the given factories, or the default one."""
+    """Returns the given factories, or the default ones."""
     if self.evaluator_factories is not None:
       return self.evaluator_factories
     return [
@@ -184,7 +190,10 @@ class ExperimentConfig:
         ),
         self.logger_factory,
         self.observers,
+        schedule,
+        evaluator_id,
       )
+      for evaluator_id, schedule in enumerate(self.evaluations)
     ]
 
 
@@ -234,9 +243,10 @@ def default_evaluator_factory(
   policy_factory: Callable[..., Policy],
   logger_factory: LoggerFactory = default_logger_factory,
   observers: Sequence[observers_lib.EnvLoopObserver] = (),
-  rest_seconds: float = 3.0,
+  schedule: schedule_lib.Schedule = _EVERY_3_SECONDS,
+  evaluator_id: int = 0,
 ) -> EvaluatorFactory:
-  """Returns a factory of an evaluator that plays episodes and rests between.
+  """Returns a factory of an evaluator of the newest weights.
 
   Args:
     environment_factory: makes the evaluator's own environment.
@@ -244,7 +254,8 @@ def default_evaluator_factory(
     policy_factory: of either form; told of the evaluation if it asks.
     logger_factory: gets one row an episode.
     observers: see every step.
-    rest_seconds: between two episodes.
+    schedule: when it evaluates, and for how many episodes.
+    evaluator_id: among the evaluators, for its logger.
   """
 
   def evaluator(
@@ -260,15 +271,20 @@ def default_evaluator_factory(
     policy = call_policy_factory(
       policy_factory, networks, environment_spec, True
     )
-    actor = make_actor(actor_key, policy, environment_spec, variable_source)
-    logger = logger_factory('evaluator', 'actor_steps', 0)
+    source = evaluator_lib.PinnedSource(variable_source)
+    actor = make_actor(actor_key, policy, environment_spec, source)
+    logger = logger_factory('evaluator', 'actor_steps', evaluator_id)
     loop = environment_loop.EnvironmentLoop(
       environment,
       actor,
       counter_client.Counter(counter, 'evaluator', time_delta=0.0),
       logger,
+      # An evaluation is of one version.
+      should_update=False,
       observers=[*observers, actor_lib.WeightsObserver(variable_source)],
     )
-    return evaluator_lib.EvaluatorLoop(loop, logger, rest_seconds)
+    return evaluator_lib.EvaluatorLoop(
+      loop, actor, source, counter.get_counts, logger, schedule
+    )
 
   return evaluator

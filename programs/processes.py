@@ -23,6 +23,8 @@ from programs.experiment import ExperimentConfig, make_policy
 # actors more than they bring.
 _PUBLISH_SECONDS = 0.1
 _FLUSH_SECONDS = 2.0
+# For the weights that the learner left behind.
+_LAST_EVALUATION_SECONDS = 6.0
 
 
 def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
@@ -203,5 +205,7 @@ def evaluator(
     ),
   )
   return worker.StoppableWorker(
-    loop, [variables.close, getattr(loop, 'close', lambda: None)]
+    loop,
+    [variables.close, getattr(loop, 'close', lambda: None)],
+    linger_seconds=_LAST_EVALUATION_SECONDS,
   )

@@ -6,11 +6,13 @@ import pathlib
 
 from backends import local, output
 
-# Clients before what they talk to; the counter last, so that every count and
-# every checkpoint of the others still finds it.
+# Clients before what they talk to; evaluators after the learner, so that they
+# see its last weights; the counter last, so that every count and every
+# checkpoint of the others still finds it.
 _STOP_ORDER = (
-  ('actor', 'evaluator'),
+  ('actor',),
   ('learner',),
+  ('evaluator',),
   ('replay', 'variable_server'),
   ('counter',),
 )

@@ -12,7 +12,9 @@ from tests.e2e import runs
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
   run = runs.Run(tmp_path_factory.mktemp('launch') / 'run')
-  with run.launch('--num_actors=2', '--num_steps=2000'):
+  with run.launch(
+    '--num_actors=2', '--num_steps=2000', '--evaluations=200steps*2,2s'
+  ):
     run.end()
   return run
 
@@ -35,6 +37,23 @@ def test_actors_act_on_rising_versions(run):
     versions = run.column(f'actor_{actor}', 'weights/version')
     assert versions == sorted(versions)
     assert versions[-1] > versions[0] >= 1
+
+
+def test_an_evaluation_is_of_one_version_and_when_it_is_due(run):
+  versions = run.column('evaluator_0', 'weights/version')
+  assert versions[::2] == versions[1::2]
+  assert versions[::2] == sorted(set(versions))
+  # The last is of the final weights, whenever they came.
+  steps = run.column('evaluator_0', 'learner/steps')[2:-2:2]
+  multiples = [count // 200 for count in steps]
+  assert multiples == sorted(set(multiples))
+  assert len(multiples) >= 3
+
+
+def test_the_last_evaluation_is_of_the_final_weights(run):
+  last = run.column('evaluator_0', 'weights/version')[-1]
+  assert run.column('evaluator_1', 'weights/version')[-1] == last
+  assert last >= run.column('learner_0', 'weights/version')[-1]
 
 
 def test_a_run_leaves_its_files(run):
@@ -77,6 +96,7 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
     ('--agent=ail', ['ail', '--demonstrations', '--record']),
     ('--program=offline', ['sac', '--demonstrations']),
     ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
+    ('--evaluations=5', ['--evaluations', '1000steps*5']),
     ('--num_actors=0', ['num_actors']),
     ('--num_steps=-5', ['num_steps']),
     ('--agent=dreamer', ['agent', 'sac']),

@@ -1,0 +1,49 @@
+"""When an evaluator evaluates."""
+
+import dataclasses
+import re
+
+_FORM = re.compile(r'(\d+(?:\.\d+)?)(s|steps)(?:\*(\d+))?')
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+  """When to evaluate, and how thoroughly.
+
+  Attributes:
+    every_seconds: since the evaluation before began, or None.
+    every_learner_steps: at each multiple of so many, or None.
+    episodes: of one evaluation.
+  """
+
+  every_seconds: float | None = None
+  every_learner_steps: int | None = None
+  episodes: int = 1
+
+
+def parse(text: str) -> tuple[Schedule, ...]:
+  """Returns the schedules of a text such as `1000steps*5,30s`.
+
+  Args:
+    text: for each evaluator a number of seconds or of learner steps, with a
+      number of episodes if it is not one.
+
+  Raises:
+    ValueError: it is not of that form.
+  """
+  return tuple(_parse(part.strip()) for part in text.split(',') if part.strip())
+
+
+def _parse(text: str) -> Schedule:
+  match = _FORM.fullmatch(text)
+  if match is None or float(match[1]) == 0 or match[3] == '0':
+    raise ValueError(
+      f'{text!r} is no schedule; write 30s, 1000steps, or 1000steps*5 for five '
+      'episodes each time'
+    )
+  every, unit, episodes = match.groups(default='1')
+  if unit == 's':
+    return Schedule(every_seconds=float(every), episodes=int(episodes))
+  if not every.isdigit():
+    raise ValueError(f'{text!r}: learner steps are a whole number')
+  return Schedule(every_learner_steps=int(every), episodes=int(episodes))
