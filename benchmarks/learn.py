@@ -60,7 +60,7 @@ _CASES = (
   Case('ddqn', _CATCH, 6_000),
   Case('r2d2', _CATCH, 10_000),
   Case('impala', _CATCH, 60_000),
-  Case('bc', _PENDULUM, 5_000, flags=('--program=offline',)),
+  Case('bc', _PENDULUM, 20_000, flags=('--program=offline',)),
   Case('value_dice', _PENDULUM, 5_000),
   Case('ail', _PENDULUM, 8_000),
 )

@@ -77,7 +77,9 @@ class Recorder(observers.EnvLoopObserver):
 
 @dataclasses.dataclass(frozen=True)
 class Demonstrations:
-  """What an agent imitates: the best episodes that a run has recorded.
+  """What an agent imitates: the last episodes that a run has recorded.
+
+  Not the best, which would be those that began best.
 
   Attributes:
     run_dir: of that run.
@@ -90,7 +92,7 @@ class Demonstrations:
   seed: int = 0
 
   def load(self, num_episodes: int | None = None) -> types.Transition:
-    """Returns the transitions of the episodes of the highest returns.
+    """Returns the transitions of the newest episodes.
 
     Args:
       num_episodes: how many, or fewer if fewer were recorded; None is all.
@@ -107,11 +109,9 @@ class Demonstrations:
         f'{self.run_dir} holds no recorded episodes; a run with --record '
         'records them'
       )
-    episodes = [_read(path, self.environment_spec) for path in paths]
-    episodes.sort(key=lambda episode: -episode.reward.sum())
-    return tree.map_structure(
-      lambda *leaves: np.concatenate(leaves), *episodes[:num_episodes]
-    )
+    newest = paths[-num_episodes:] if num_episodes else paths
+    episodes = [_read(path, self.environment_spec) for path in newest]
+    return tree.map_structure(lambda *leaves: np.concatenate(leaves), *episodes)
 
   def batches(
     self, batch_size: int, num_episodes: int | None = None

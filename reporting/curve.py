@@ -53,7 +53,7 @@ def evaluations(
 
   Args:
     run_dir: of the run, whose evaluators' CSV files are read. Steps are the
-      actors', or the learner's where there are no actors.
+      actors', or the learner's where there are no actors; 0 before any.
   """
   points = [
     (row.get(names.ACTOR_STEPS, row.get(names.LEARNER_STEPS, 0.0)), value)

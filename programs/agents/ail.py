@@ -24,10 +24,10 @@ Config = configs.AIL
 def make_dataset(
   config: Config, demonstrations: demonstrations_lib.Demonstrations
 ):
-  """Yields all recorded transitions as the agent's beside the best ones."""
-  best = demonstrations.batches(config.batch_size, config.num_episodes)
+  """Yields all recorded transitions as the agent's, the last as the others'."""
+  shown = demonstrations.batches(config.batch_size, config.num_episodes)
   for sample in demonstrations_lib.replay_samples(config, demonstrations):
-    yield ail_learning.AILSample(sample.data, sample, next(best))
+    yield ail_learning.AILSample(sample.data, sample, next(shown))
 
 
 def make_agent(

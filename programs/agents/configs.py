@@ -226,13 +226,13 @@ class BC:
     hidden_layer_sizes: of the policy's network.
     learning_rate: of Adam.
     batch_size: transitions a gradient step.
-    num_episodes: demonstrated, the best of those recorded.
+    num_episodes: demonstrated, the last of those recorded.
   """
 
   hidden_layer_sizes: tuple[int, ...] = (64, 64)
   learning_rate: float = 1e-3
   batch_size: int = 128
-  num_episodes: int = 10
+  num_episodes: int = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,14 +244,14 @@ class ValueDice(OffPolicy):
     alpha: share of the replay in the mixture with the demonstrations.
     policy_reg_scale: weight of the policy's orthogonal regularisation.
     nu_reg_scale: weight of the critic's gradient penalty.
-    num_episodes: demonstrated, the best of those recorded.
+    num_episodes: demonstrated, the last of those recorded.
   """
 
   policy_learning_rate: float = 1e-4
   alpha: float = 0.05
   policy_reg_scale: float = 1e-4
   nu_reg_scale: float = 10.0
-  num_episodes: int = 10
+  num_episodes: int = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,13 +262,13 @@ class AIL(OffPolicy):
     tau: share of the critics' weights that their targets take up a step.
     discriminator_learning_rate: of Adam.
     entropy_coefficient: weight of the discriminator's entropy in its loss.
-    num_episodes: demonstrated, the best of those recorded.
+    num_episodes: demonstrated, the last of those recorded.
   """
 
   tau: float = 0.005
   discriminator_learning_rate: float = 3e-4
   entropy_coefficient: float = 1e-3
-  num_episodes: int = 10
+  num_episodes: int = 20
 
 
 CONFIGS = {

@@ -14,7 +14,7 @@ def launched(program, serialize):
     serialize: whether its nodes are pickled first, as for other processes.
   """
   for label in ('learner', 'actor', 'evaluator', 'counter'):
-    for node in program.groups[label]:
+    for node in program.groups.get(label, ()):
       node.disable_run()
   manager = lp.launch(
     program, launch_type='test_mt', serialize_py_nodes=serialize

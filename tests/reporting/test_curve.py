@@ -37,11 +37,15 @@ def test_evaluations_of_all_evaluators_in_order_of_steps(tmp_path):
     tmp_path, 'evaluator_0', FIELDS, [(1, 10, -1), (3, 30, -3)], torn='4,40,-'
   )
   csv_files.write(
-    tmp_path, 'evaluator_1', FIELDS, [(2, 20, -2), (4, '', -9), (5, 50, 'nan')]
+    # The first was over before anybody had counted a step.
+    tmp_path,
+    'evaluator_1',
+    FIELDS,
+    [(1, '', -9), (2, 20, -2), (5, 50, 'nan')],
   )
   steps, returns = curve.evaluations(tmp_path)
-  np.testing.assert_array_equal(steps, [10, 20, 30, 50])
-  np.testing.assert_array_equal(returns, [-1, -2, -3, np.nan])
+  np.testing.assert_array_equal(steps, [0, 10, 20, 30, 50])
+  np.testing.assert_array_equal(returns, [-9, -1, -2, -3, np.nan])
 
 
 def test_running_mean():
