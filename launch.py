@@ -41,7 +41,8 @@ _PROGRAM = flags.DEFINE_enum(
 _DEMONSTRATIONS = flags.DEFINE_string(
   'demonstrations',
   None,
-  'The directory of a run with --record, for an agent to imitate.',
+  'The directory of a run with --record, or minari:ID, for an agent to imitate '
+  'or to learn from.',
 )
 _RECORD = flags.DEFINE_bool(
   'record', False, 'Whether to keep every episode in the run directory.'
@@ -236,7 +237,7 @@ def make_experiment(run_dir: pathlib.Path):
   from acme import specs
 
   from nodes import checkpoint
-  from programs import demonstrations, experiment
+  from programs import demonstrations, experiment, recording
   from reporting import loggers
 
   try:
@@ -249,7 +250,7 @@ def make_experiment(run_dir: pathlib.Path):
   agent_config, dataset = make_agent_config(), None
   if _DEMONSTRATIONS.value:
     dataset = demonstrations.Demonstrations(
-      str(pathlib.Path(_DEMONSTRATIONS.value).absolute()), spec, _SEED.value
+      _DEMONSTRATIONS.value, spec, _SEED.value
     )
     try:
       dataset.load()
@@ -283,7 +284,7 @@ def make_experiment(run_dir: pathlib.Path):
       if is_offline
       else None
     ),
-    observers=[demonstrations.Recorder(run_dir)] if _RECORD.value else (),
+    observers=[recording.Recorder(run_dir)] if _RECORD.value else (),
   )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from acme import core, environment_loop, specs
 from acme.utils import loggers
 
-from programs import demonstrations, environments
+from programs import demonstrations, environments, recording
 
 
 class _RandomActor(core.Actor):
@@ -37,7 +37,7 @@ def record(run_dir, env: str, num_episodes: int):
     environment,
     _RandomActor(spec.actions),
     logger=loggers.NoOpLogger(),
-    observers=[demonstrations.Recorder(run_dir)],
+    observers=[recording.Recorder(run_dir)],
   )
   returns = [
     float(loop.run_episode()['episode_return']) for _ in range(num_episodes)

@@ -2,9 +2,13 @@
 
 import itertools
 
+import gymnasium
+import minari
 import numpy as np
 import pytest
+from acme import specs
 
+from programs import demonstrations, environments
 from tests.programs import recordings
 
 
@@ -49,6 +53,30 @@ def test_another_environment_is_refused(tmp_path):
   other, _ = recordings.record(tmp_path / 'other', 'gym:Pendulum-v1', 1)
   with pytest.raises(ValueError, match='recorded in another environment'):
     type(other)(str(tmp_path), other.environment_spec).load()
+
+
+def test_minaris_datasets_are_read(tmp_path, monkeypatch):
+  monkeypatch.setenv('MINARI_DATASETS_PATH', str(tmp_path))
+  environment = minari.DataCollector(gymnasium.make('Pendulum-v1'))
+  for seed in range(3):
+    environment.reset(seed=seed)
+    for _ in range(200):
+      *_, reward, _, truncated, _ = environment.step(
+        np.array([2.0], np.float32)
+      )
+    assert truncated
+  environment.create_dataset('pendulum/test-v0')
+  spec = specs.make_environment_spec(
+    environments.make_environment_factory('gym:Pendulum-v1')(0)
+  )
+  dataset = demonstrations.Demonstrations('minari:pendulum/test-v0', spec)
+  transitions = dataset.load(2)
+  assert transitions.observation.shape == (400, 3)
+  assert transitions.reward[-1] == np.float32(reward)
+  np.testing.assert_array_equal(transitions.action, 1)  # Of 2, the highest.
+  np.testing.assert_array_equal(transitions.discount, 1)  # None had ended.
+  with pytest.raises(ValueError, match='minari download pendulum/none-v0'):
+    demonstrations.Demonstrations('minari:pendulum/none-v0', spec).load()
 
 
 def test_a_torn_file_is_named(tmp_path):
