@@ -249,9 +249,10 @@ def make_experiment(run_dir: pathlib.Path):
   environment.close()
   agent_config, dataset = make_agent_config(), None
   if _DEMONSTRATIONS.value:
-    dataset = demonstrations.Demonstrations(
-      _DEMONSTRATIONS.value, spec, _SEED.value
-    )
+    source = _DEMONSTRATIONS.value
+    if not source.startswith('minari:'):
+      source = str(pathlib.Path(source).absolute())
+    dataset = demonstrations.Demonstrations(source, spec, _SEED.value)
     try:
       dataset.load()
     except ValueError as e:
