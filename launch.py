@@ -68,11 +68,12 @@ _SEED = flags.DEFINE_integer(
   lower_bound=0,
   upper_bound=2**31 - 1,
 )
-_RUN_DIR = flags.DEFINE_string(
+_RUN_DIR = flags.DEFINE_multi_string(
   'run_dir',
   None,
   'Where configuration, metrics, checkpoints and figures go. '
-  'Default: a new folder in runs/.',
+  'Default: a new folder in runs/. Of several the last counts, but with '
+  '--report each.',
 )
 _RESUME = flags.DEFINE_bool('resume', False, 'Go on with the run in --run_dir.')
 _CHECKPOINT_EVERY = flags.DEFINE_float(
@@ -91,6 +92,15 @@ _STUCK_AFTER = flags.DEFINE_float(
 _STATUS = flags.DEFINE_bool(
   'status', False, 'Show what the run in --run_dir is doing, and end.'
 )
+_REPORT = flags.DEFINE_bool(
+  'report',
+  False,
+  'Write a page that compares the runs in --run_dir=A --run_dir=B or '
+  '--run_dir=A,B, and end.',
+)
+_REPORT_PATH = flags.DEFINE_string(
+  'report_path', None, 'Of the page. Default: report.html in the first run.'
+)
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   'local',
@@ -106,7 +116,7 @@ class WrongUsage(ValueError):
   """The command line asks for what cannot be had; its text says what."""
 
 
-def main(_) -> int:
+def main(argv: list[str]) -> int:
   """Runs the program that the flags describe; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
   launch_type = _LAUNCH_TYPE.value
@@ -115,7 +125,9 @@ def main(_) -> int:
     return 0
   if _STATUS.value:
     return show_status()
-  run_dir = pathlib.Path(_RUN_DIR.value or _default_run_dir()).absolute()
+  if _REPORT.value:
+    return write_report(argv[1:])
+  run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   try:
     check_environment()
     make_agent_config()
@@ -131,12 +143,35 @@ def show_status() -> int:
   """Prints what the run in `--run_dir` is doing; returns the exit code."""
   from watchdog import status
 
-  if not _RUN_DIR.value:
+  if not _run_dir():
     return refuse('--status: say of which run with --run_dir')
   try:
-    print(status.page(_RUN_DIR.value))
+    print(status.page(_run_dir()))
   except (FileNotFoundError, ValueError) as e:
     return refuse(f'--run_dir: {e}')
+  return 0
+
+
+def write_report(more_run_dirs: list[str]) -> int:
+  """Writes the page that compares runs; returns the exit code.
+
+  Args:
+    more_run_dirs: than `--run_dir` names, as a shell makes of `--run_dir a*`.
+  """
+  from reporting import report
+
+  named = [*(_RUN_DIR.value or ()), *more_run_dirs]
+  run_dirs = []
+  for run_dir in filter(None, named):
+    # The name of a directory may have commas.
+    is_one = pathlib.Path(run_dir).exists()
+    run_dirs += [run_dir] if is_one else filter(None, run_dir.split(','))
+  if not run_dirs:
+    return refuse('--report: say of which runs with --run_dir')
+  try:
+    print(report.write(run_dirs, _REPORT_PATH.value))
+  except (OSError, ValueError) as e:
+    return refuse(f'--report: {e}')
   return 0
 
 
@@ -198,7 +233,7 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
   Raises:
     WrongUsage: it cannot be made, or is another run's.
   """
-  if _RESUME.value and not _RUN_DIR.value:
+  if _RESUME.value and not _run_dir():
     raise WrongUsage('--resume: say which run with --run_dir')
   try:
     if _RESUME.value:
@@ -366,6 +401,10 @@ def parse_flags(argv: list[str]) -> list[str]:
     return flags.FLAGS([argv[0], '--verbosity=-1', *argv[1:]])
   except flags.Error as e:
     sys.exit(refuse(str(e)))
+
+
+def _run_dir() -> str | None:
+  return _RUN_DIR.value[-1] if _RUN_DIR.value else None
 
 
 def _default_run_dir() -> pathlib.Path:

@@ -1,9 +1,12 @@
 """Reads back the CSV files of a run's processes."""
 
 import csv
+import itertools
 import os
 import pathlib
 from collections.abc import Iterator
+
+from reporting import names
 
 Row = dict[str, float]
 
@@ -47,6 +50,12 @@ def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
     text = b'\n'.join([header.rstrip(), *lines]).decode()
     newest[f'{label}/{index}'] = list(_rows(text))
   return newest
+
+
+def by_time(files: list[list[Row]]) -> list[Row]:
+  """Returns the rows of several files in the order of writing."""
+  rows = itertools.chain.from_iterable(files)
+  return sorted(rows, key=lambda row: row.get(names.TIME, 0.0))
 
 
 def column(rows: list[Row], name: str) -> list[float]:

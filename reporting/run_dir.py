@@ -5,6 +5,7 @@ metrics/             one CSV a process
 logs/                what each process printed
 checkpoints/         what a resume goes on from
 learning_curve.png   the evaluator's return against actor steps
+report.html          figures, of this run or of several beside each other
 """
 
 import datetime
@@ -55,13 +56,11 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
     ValueError: there is no run, or it was of another kind.
   """
   try:
-    before = json.loads((path / _CONFIG).read_text())
+    before = read_config(path)
   except FileNotFoundError:
     raise ValueError(
       f'{path} holds no run to resume; leave --resume out to begin one'
     ) from None
-  except ValueError as e:
-    raise ValueError(f'{path / _CONFIG} is damaged: {e}') from e
   for name in sorted({*before, *config} - set(_MAY_CHANGE)):
     if before.get(name) != config.get(name):
       raise ValueError(
@@ -69,6 +68,24 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
         f'--{name}={config.get(name)}; resume with the former, or take another '
         '--run_dir'
       )
+
+
+def read_config(path: pathlib.Path) -> dict[str, Any]:
+  """Returns the configuration of the run in a directory.
+
+  Raises:
+    FileNotFoundError: no run is there.
+    ValueError: the file is damaged.
+  """
+  try:
+    config = json.loads((path / _CONFIG).read_text())
+  except (FileNotFoundError, NotADirectoryError):
+    raise FileNotFoundError(f'{path} holds no run') from None
+  except ValueError as e:
+    raise ValueError(f'{path / _CONFIG} is damaged: {e}') from e
+  if not isinstance(config, dict):
+    raise ValueError(f'{path / _CONFIG} is damaged: it holds no settings')
+  return config
 
 
 def write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:

@@ -18,8 +18,8 @@ def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
     wall_time: of the run, in seconds. Rates are those of its last `wall_time`
       seconds, so that a run resumed after a rest is not made to look slow.
   """
-  actors = _by_time(metrics.read(run_dir, 'actor'))
-  learner = _by_time(metrics.read(run_dir, 'learner'))
+  actors = metrics.by_time(metrics.read(run_dir, 'actor'))
+  learner = metrics.by_time(metrics.read(run_dir, 'learner'))
   lines = {
     'wall time': f'{wall_time:,.1f} s',
     'actor steps': _steps(actors, names.ACTOR_STEPS, wall_time),
@@ -34,11 +34,6 @@ def final_return(run_dir: str | pathlib.Path) -> float:
   """Returns the mean return of the last 5 evaluations; NaN without any."""
   _, returns = curve.evaluations(run_dir)
   return float(returns[-_FINAL_EPISODES:].mean()) if len(returns) else np.nan
-
-
-def _by_time(files: list[list[metrics.Row]]) -> list[metrics.Row]:
-  rows = itertools.chain.from_iterable(files)
-  return sorted(rows, key=lambda row: row.get(names.TIME, 0.0))
 
 
 def _steps(rows: list[metrics.Row], name: str, wall_time: float) -> str:
