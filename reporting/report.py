@@ -89,19 +89,25 @@ def _figures(groups: Sequence[runs.Group]) -> Iterator[page.Markup]:
   every = list(itertools.chain.from_iterable(group.runs for group in groups))
   size, unit = _unit(every)
   wall_time = f'wall time, {unit}'
-  steps = _steps_axis(every)
-  yield _figure(groups, 'Return', steps, series.returns_by_steps)
-  yield _figure(groups, 'Return', wall_time, series.returns_by_time, size)
+  lines = list(enumerate(groups))
+  # Returns of different environments have nothing to do with each other.
+  environments = dict.fromkeys(run.setting('env') for run in every)
+  for env in environments:
+    some = [line for line in lines if line[1].runs[0].setting('env') == env]
+    name = f'Return in {env}' if len(environments) > 1 else 'Return'
+    steps = _steps_axis([run for _, group in some for run in group.runs])
+    yield _figure(some, name, steps, series.returns_by_steps)
+    yield _figure(some, name, wall_time, series.returns_by_time, size)
   for name, values in (
     ('Actor steps a second', series.actor_rate),
     ('Learner steps a second', series.learner_rate),
     ('Weight lag of actors, in versions', series.lag),
   ):
-    yield _figure(groups, name, wall_time, values, size, from_zero=True)
+    yield _figure(lines, name, wall_time, values, size, from_zero=True)
   for loss in series.loss_names(every):
     values = functools.partial(series.loss, name=loss)
     name = loss.removeprefix('learner/')
-    yield _figure(groups, name, 'learner steps', values, may_be_log=True)
+    yield _figure(lines, name, 'learner steps', values, may_be_log=True)
 
 
 def _unit(every: Sequence[runs.Run]) -> tuple[float, str]:
@@ -121,7 +127,7 @@ def _steps_axis(every: Sequence[runs.Run]) -> str:
 
 
 def _figure(
-  groups: Sequence[runs.Group],
+  groups: Sequence[tuple[int, runs.Group]],
   name: str,
   x_axis: str,
   values: Callable[[runs.Run], series.Series],
@@ -129,9 +135,9 @@ def _figure(
   from_zero: bool = False,
   may_be_log: bool = False,
 ) -> page.Markup:
-  """One figure of all groups; `size` is one unit of the x axis."""
+  """One figure of groups by their styles; `size` is a unit of the x axis."""
   lines, left_out = [], 0
-  for style, group in enumerate(groups):
+  for style, group in groups:
     combined = series.combine([values(run) for run in group.runs])
     if combined is None:
       continue

@@ -108,8 +108,8 @@ def group(runs: Sequence[Run]) -> list[Group]:
   groups = {}
   for run in runs:
     groups.setdefault(frozenset(run.settings.items()), []).append(run)
-  differing = differences(runs)
-  return [Group(_label(some[0], differing), some) for some in groups.values()]
+  telling = _telling([some[0] for some in groups.values()])
+  return [Group(_label(some[0], telling), some) for some in groups.values()]
 
 
 def differences(runs: Sequence[Run]) -> list[str]:
@@ -131,11 +131,22 @@ def _num_values(runs: Sequence[Run], name: str) -> int:
   return len({run.setting(name) for run in runs})
 
 
-def _label(run: Run, differing: Sequence[str]) -> str:
-  if not differing:
+def _telling(runs: Sequence[Run]) -> list[str]:
+  """Returns settings that suffice to tell runs of different kinds apart."""
+  telling, num_kinds = [], 1
+  for name in sorted(differences(runs), key=lambda name: name not in _BARE):
+    kinds = {tuple(map(run.setting, [*telling, name])) for run in runs}
+    if len(kinds) > num_kinds:
+      telling.append(name)
+      num_kinds = len(kinds)
+  return telling
+
+
+def _label(run: Run, telling: Sequence[str]) -> str:
+  if not telling:
     return f'{run.setting("agent")} on {run.setting("env")}'
   parts = []
-  for name in differing:
+  for name in telling:
     value = run.setting(name)
     if name in _BARE:
       parts.append(value)

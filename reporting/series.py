@@ -61,7 +61,9 @@ def learner_rate(run: runs_lib.Run) -> Series:
 def lag(run: runs_lib.Run) -> Series:
   """How many versions behind the actors' weights are, against seconds."""
   times, lags = _columns(run.actors, names.TIME, names.WEIGHTS_LAG)
-  return _binned(run.elapsed(times), lags)
+  # Few parts, since from one episode to the next it jumps.
+  num_bins = max(1, _num_bins(len(lags)) // 2)
+  return _binned(run.elapsed(times), lags, num_bins)
 
 
 def loss(run: runs_lib.Run, name: str) -> Series:
@@ -138,7 +140,7 @@ def _binned(x: np.ndarray, y: np.ndarray, num_bins: int = 0) -> Series:
   left_out = int((~kept).sum())
   x, y = x[kept], y[kept]
   num_bins = num_bins or _num_bins(len(x))
-  if len(x) <= num_bins * _ROWS_A_BIN:
+  if len(x) <= max(num_bins, 2 * _ROWS_A_BIN):
     _, index = np.unique(x, return_inverse=True)
   else:
     edges = np.linspace(x.min(), x.max(), num_bins + 1)
