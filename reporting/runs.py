@@ -145,14 +145,14 @@ def _telling(runs: Sequence[Run]) -> list[str]:
 def _label(run: Run, telling: Sequence[str]) -> str:
   if not telling:
     return f'{run.setting("agent")} on {run.setting("env")}'
-  parts = []
-  for name in telling:
-    value = run.setting(name)
-    if name in _BARE:
-      parts.append(value)
-    elif value != _UNSET:
-      parts.append(f'{name.removeprefix("config.")}={value}')
-  return ', '.join(parts) or 'default settings'
+  parts = {
+    name: run.setting(name)
+    if name in _BARE
+    else f'{name.removeprefix("config.")}={run.setting(name)}'
+    for name in telling
+  }
+  said = [parts[name] for name in telling if run.setting(name) != _UNSET]
+  return ', '.join(said or parts.values())
 
 
 def _text(value: Any) -> str:

@@ -108,9 +108,29 @@ def test_settings_that_differ_have_a_column(make_run):
   page = _Page(report.write([first, same, third]))
   settings = page.tables[1]
   assert settings[0] == ['', 'learning_rate', 'num_actors']
-  assert settings[1][1:] == ['0.0003', 'default']
-  assert settings[2] == ['num_actors=4', 'default', '4']
+  assert settings[1] == ['learning_rate=0.0003', '0.0003', 'default']
+  assert settings[2] == ['learning_rate=default', 'default', '4']
   assert 'batch_size 64' in page.source
+
+
+def test_a_label_says_no_more_than_tells_runs_apart(make_run):
+  each = [
+    make_run('a'),
+    make_run('b', agent='td3', record=True, config='batch_size=8'),
+    make_run('c', agent='td3', config='batch_size=16'),
+  ]
+  labels = [group.label for group in runs.group([*map(runs.load, each)])]
+  assert labels == ['sac', 'td3, record=true', 'td3']
+
+
+def test_returns_of_different_environments_are_in_figures_of_their_own(
+  make_run,
+):
+  page = _Page(report.write([make_run('a'), make_run('b', env='gym:B-v0')]))
+  for env in ('A', 'B'):
+    for axis in ('actor steps', 'wall time, seconds'):
+      figure = page.figures[f'Return in gym:{env}-v0 against {axis}']
+      assert _lines(figure) == 1
 
 
 def test_a_run_alone_needs_no_legend_and_no_table_of_settings(make_run):
