@@ -98,12 +98,13 @@ def _figures(groups: Sequence[runs.Group]) -> Iterator[page.Markup]:
     steps = _steps_axis([run for _, group in some for run in group.runs])
     yield _figure(some, name, steps, series.returns_by_steps)
     yield _figure(some, name, wall_time, series.returns_by_time, size)
-  for name, values in (
-    ('Actor steps a second', series.actor_rate),
-    ('Learner steps a second', series.learner_rate),
-    ('Weight lag of actors, in versions', series.lag),
+  for name, values, may_be_log in (
+    ('Actor steps a second', series.actor_rate, False),
+    # A step of one agent's learner may be a thousand times another's work.
+    ('Learner steps a second', series.learner_rate, True),
+    ('Weight lag of actors, in versions', series.lag, False),
   ):
-    yield _figure(lines, name, wall_time, values, size, from_zero=True)
+    yield _figure(lines, name, wall_time, values, size, True, may_be_log)
   for loss in series.loss_names(every):
     values = functools.partial(series.loss, name=loss)
     name = loss.removeprefix('learner/')

@@ -20,6 +20,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 404, 10, 224
 _NUM_TICKS = 5
 # Beyond this ratio a curve of positive values hides in a corner.
 _LOG_RATIO = 100.0
+_TINY = 1e-3
 _UNITS = ((1e9, 'G'), (1e6, 'M'), (1e3, 'k'))
 
 
@@ -72,7 +73,7 @@ def figure(
   Args:
     name: for those who cannot see it.
     lines: the later ones above the others; none gives a figure that says so.
-    from_zero: whether the y axis begins at zero.
+    from_zero: whether the y axis begins at zero, if it is not logarithmic.
     is_log: whether the y axis is logarithmic.
   """
   inside = '\n'.join(_draw(lines, from_zero, is_log) if lines else _nothing())
@@ -106,11 +107,9 @@ def _draw(
   _, right = _range(lines, ('x',))
   across = _Axis(0.0, right, _LEFT, _RIGHT)
   low, high = _range(lines, ('y', 'low', 'high'))
-  if from_zero:
-    low = min(low, 0.0)
-  if not is_log:
-    room = 0.05 * (high - low)
-    low, high = low - room * (low != 0 or not from_zero), high + room
+  room = 0.0 if is_log else 0.05 * (high - low)
+  high += room
+  low = min(low, 0.0) if from_zero and not is_log else low - room
   up = _Axis(low, high, _BOTTOM, _TOP, is_log)
   yield from _grid(across, up)
   for line in lines:
@@ -125,8 +124,9 @@ def _range(lines: Sequence[Line], fields: Sequence[str]) -> tuple[float, float]:
   low, high = float(values.min()), float(values.max())
   if low < high:
     return low, high
-  room = abs(low) / 10 or 1.0
-  return low - room, high + room
+  if low == 0:
+    return 0.0, 1.0
+  return low - abs(low) / 10, low + abs(low) / 10
 
 
 def _grid(across: _Axis, up: _Axis) -> Iterator[str]:
@@ -191,10 +191,17 @@ def _text(x: float, y: float, anchor: str, text: str) -> str:
 
 def format_tick(value: float) -> str:
   """Returns a number in few characters, as in 2.5k."""
+  value = float(f'{value:.6g}')
+  text = f'{value:g}'
+  if 0 < abs(value) < _TINY:
+    text = np.format_float_scientific(
+      value, precision=2, trim='-', exp_digits=1
+    )
   for size, unit in _UNITS:
-    if abs(value) >= size * (1 - 1e-9):
-      return f'{value / size:.4g}{unit}'.replace('-', '\u2212')
-  return f'{value:.4g}'.replace('e-0', 'e-').replace('-', '\u2212')
+    if abs(value) >= size:
+      text = f'{value / size:g}{unit}'
+      break
+  return text.replace('-', '\N{MINUS SIGN}')
 
 
 def _ticks(low: float, high: float) -> list[float]:

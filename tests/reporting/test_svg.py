@@ -21,6 +21,22 @@ def test_ticks_are_round_and_span_the_values():
   assert _ticks(figure, 'end') == ['−1.5k', '−1k', '−500']
 
 
+@pytest.mark.parametrize(
+  'value, text',
+  [
+    (0.0, '0'),
+    (-0.00025, '−2.5e−4'),
+    (3 * 0.1, '0.3'),
+    (3 * 1e-4, '3e−4'),
+    (1e3, '1k'),
+    (1000.25, '1.00025k'),
+    (-2.5e6, '−2.5M'),
+  ],
+)
+def test_a_tick_is_short(value, text):
+  assert svg.format_tick(value) == text
+
+
 def test_a_logarithmic_axis_has_powers_of_ten():
   figure = _figure([0, 1], [0.004, 3e5], is_log=True)
   assert _ticks(figure, 'end') == ['0.1', '10', '1k', '100k']
