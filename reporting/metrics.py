@@ -65,12 +65,16 @@ def column(rows: list[Row], name: str) -> list[float]:
 
 def _rows(text: str) -> Iterator[Row]:
   whole = text[: text.rfind('\n') + 1]
-  for row in csv.DictReader(whole.splitlines()):
-    yield {k: _number(v) for k, v in row.items() if _number(v) is not None}
+  # Not a DictReader, which takes twice as long, and files may be long.
+  rows = csv.reader(whole.splitlines())
+  header = next(rows, [])
+  for row in filter(None, rows):
+    numbers = zip(header, map(_number, row), strict=False)
+    yield {name: number for name, number in numbers if number is not None}
 
 
-def _number(text: str | None) -> float | None:
+def _number(text: str) -> float | None:
   try:
-    return float(text or '')
+    return float(text) if text else None
   except ValueError:
     return None
