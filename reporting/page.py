@@ -16,20 +16,20 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1320px; padding: 20px 16px 40px;
   background: var(--back); color: var(--ink);
+  overflow-wrap: anywhere;
   font: 15px/1.45 system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
 h1 { margin: 0; font-size: 22px; }
 h2 { margin: 32px 0 8px; font-size: 17px; }
 p { margin: 4px 0 12px; max-width: 90ch; font-size: 13px; }
 p, small, figcaption span { color: var(--faint); }
-small { display: block; font-size: 12px; font-weight: 400;
-  overflow-wrap: anywhere; }
+small { display: block; font-size: 12px; font-weight: 400; }
 .legend { position: sticky; top: 0; z-index: 1; display: flex;
   flex-wrap: wrap; gap: 2px 18px; max-height: 30vh; overflow: auto;
   margin: 0; padding: 8px 0; list-style: none; background: var(--back);
   border-bottom: 1px solid var(--rule); }
 .swatch { display: inline-block; width: 24px; height: 8px; margin-right: 7px;
   vertical-align: middle; }
-.figures { display: grid; gap: 22px 28px; margin-top: 12px;
+.figures { display: grid; align-items: end; gap: 22px 28px; margin-top: 12px;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 340px), 1fr)); }
 figure { margin: 0; min-width: 0; }
 figcaption { font-weight: 600; }
@@ -45,13 +45,13 @@ th, td { padding: 5px 18px 5px 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
 thead th { color: var(--faint); font-size: 13px; font-weight: 600;
   white-space: nowrap; }
-tbody th { font-weight: 600; min-width: 10em; }
+tbody th { font-weight: 600; min-width: 13em; }
 td { white-space: nowrap; }
 tr:not(.part) th small { padding-left: 31px; }
 tr.part > * { color: var(--faint); font-weight: 400; }
 tr.part th { padding-left: 31px; }
 @media (max-width: 600px) { th, td { padding-right: 12px; }
-  tbody th { min-width: 0; } tr.part th { padding-left: 12px; } }
+  tr.part th { padding-left: 12px; } }
 .number { text-align: right; }
 """
 
