@@ -59,9 +59,15 @@ _CASES = (
   Case('dqn', _CATCH, 6_000),
   Case('ddqn', _CATCH, 6_000),
   Case('r2d2', _CATCH, 10_000),
-  Case('impala', _CATCH, 60_000),
+  Case('impala', _CATCH, 80_000),
   Case('bc', _PENDULUM, 20_000, flags=('--program=offline',)),
-  Case('value_dice', _PENDULUM, 5_000),
+  Case(
+    'value_dice',
+    _PENDULUM,
+    30_000,
+    'discount=0.9',
+    flags=('--program=offline',),
+  ),
   Case('ail', _PENDULUM, 8_000),
 )
 _IMITATORS = ('bc', 'value_dice', 'ail')
