@@ -22,6 +22,16 @@ def version_saved(saved: Mapping[str, Any] | None) -> int:
   return saved[_VERSION] if saved else 0
 
 
+def restore(learner: core.Learner, saved: Mapping[str, Any]) -> None:
+  """Gives a learner the state that was saved.
+
+  Raises:
+    checkpoint.CheckpointMismatchError: that is of another agent or network.
+  """
+  checkpoint.check_same_structure(saved[_LEARNER], learner.save())
+  learner.restore(saved[_LEARNER])
+
+
 class LearnerLoop(core.Worker):
   """Alternates a learner's step with an offer of its weights."""
 
@@ -53,8 +63,7 @@ class LearnerLoop(core.Worker):
     self._checkpointer = checkpointer
     self._is_enough = is_enough
     if saved is not None:
-      checkpoint.check_same_structure(saved[_LEARNER], learner.save())
-      learner.restore(saved[_LEARNER])
+      restore(learner, saved)
 
   def run(self) -> None:
     """Publishes the initial weights, then learns until it is enough."""

@@ -45,14 +45,7 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   spec = experiment.get_environment_spec()
 
   def variables(random_key: jax.Array):
-    learner = experiment.get_builder().make_learner(
-      random_key,
-      experiment.network_factory(spec),
-      iter(()),
-      lambda *args, **kwargs: loggers.NoOpLogger(),
-      spec,
-      counter=counting.Counter(),
-    )
+    learner = idle_learner(experiment, spec, random_key)
     return learner_lib.named_variables(learner, experiment.variable_names)
 
   random_key = seeding.process_key(experiment.seed, 'learner')
@@ -62,6 +55,22 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   except Exception:  # A learner that looks at its values must have them.
     shapes = variables(random_key)
   return [container.variable_table(shapes)]
+
+
+def idle_learner(
+  experiment: ExperimentConfig,
+  spec: specs.EnvironmentSpec,
+  random_key: jax.Array,
+) -> core.Learner:
+  """Returns a learner with no data, for its variables alone."""
+  return experiment.get_builder().make_learner(
+    random_key,
+    experiment.network_factory(spec),
+    iter(()),
+    lambda *args, **kwargs: loggers.NoOpLogger(),
+    spec,
+    counter=counting.Counter(),
+  )
 
 
 def counter(experiment: ExperimentConfig) -> core.Worker:

@@ -1,8 +1,9 @@
 """Double Q-learning, wholly in this file: the agent to copy for one's own.
 
 Van Hasselt et al., 2015, https://arxiv.org/abs/1509.06461. For discrete
-actions. Nothing here is of Acme's agents: a builder of the later form makes the
-parts that the program's processes ask for, on Acme's core, adders and replay.
+actions. Nothing here is of one of Acme's agents: a builder of the later form
+makes the parts that the program's processes ask for, on Acme's adders, replay
+and generic actor.
 
   replay server   make_replay_tables
   actor           make_policy, make_adder, make_actor
@@ -15,16 +16,15 @@ from typing import Any, NamedTuple
 
 import compat  # noqa: F401
 
-import dm_env
 import haiku as hk
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 import reverb
 import rlax
 from acme import adders, core, specs, types
 from acme.adders import reverb as reverb_adders
+from acme.agents.jax import actor_core, actors
 from acme.datasets import reverb as datasets
 from acme.jax import networks as networks_lib
 from acme.jax import utils, variable_utils
@@ -37,38 +37,6 @@ Config = configs.DDQN
 Policy = Callable[[hk.Params, jax.Array, Any], jax.Array]
 
 _TABLE = 'transitions'
-
-
-class Actor(core.Actor):
-  """Acts by a policy with the newest weights, and records what happens."""
-
-  def __init__(
-    self,
-    policy: Policy,
-    random_key: jax.Array,
-    variable_client: variable_utils.VariableClient,
-    adder: adders.Adder | None,
-  ):
-    self._policy = jax.jit(policy, backend='cpu')
-    self._key = random_key
-    self._variable_client = variable_client
-    self._adder = adder
-
-  def select_action(self, observation: Any) -> np.ndarray:
-    self._key, key = jax.random.split(self._key)
-    params = self._variable_client.params
-    return np.asarray(self._policy(params, key, observation))
-
-  def observe_first(self, timestep: dm_env.TimeStep) -> None:
-    if self._adder:
-      self._adder.add_first(timestep)
-
-  def observe(self, action: np.ndarray, next_timestep: dm_env.TimeStep) -> None:
-    if self._adder:
-      self._adder.add(action, next_timestep)
-
-  def update(self, wait: bool = False) -> None:
-    self._variable_client.update(wait)
 
 
 class State(NamedTuple):
@@ -223,11 +191,22 @@ class Builder:
     environment_spec: specs.EnvironmentSpec,
     variable_source: core.VariableSource | None = None,
     adder: adders.Adder | None = None,
-  ) -> Actor:
-    variable_client = variable_utils.VariableClient(
-      variable_source, 'policy', device='cpu'
+  ) -> actors.GenericActor:
+    def select_action(params, observation, key):
+      """An actor's step; what it carries to the next is a random key."""
+      key, policy_key = jax.random.split(key)
+      return policy(params, policy_key, observation), key
+
+    return actors.GenericActor(
+      actor_core.ActorCore(
+        init=lambda key: key,
+        select_action=select_action,
+        get_extras=lambda key: None,
+      ),
+      random_key,
+      variable_utils.VariableClient(variable_source, 'policy', device='cpu'),
+      adder,
     )
-    return Actor(policy, random_key, variable_client, adder)
 
   def make_learner(
     self,

@@ -4,7 +4,7 @@ For discrete actions. Policy and value share an LSTM, whose state travels with
 each sequence; V-trace corrects for the age of the weights that acted.
 """
 
-import dataclasses
+from typing import NamedTuple
 
 import compat  # noqa: F401
 
@@ -12,8 +12,7 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 from acme import specs
-from acme.agents.jax import impala
-from acme.agents.jax.impala import acting
+from acme.agents.jax import actor_core, actors, impala
 from acme.agents.jax.impala import builder as impala_builder
 from acme.agents.jax.impala import networks as impala_networks
 from acme.jax import utils, variable_utils
@@ -21,6 +20,15 @@ from acme.jax import utils, variable_utils
 from programs.agents import AgentParts, actions, configs, networks
 
 Config = configs.IMPALA
+
+
+class _ActorState(NamedTuple):
+  """What an actor carries to its next step, and what replay has of its last."""
+
+  random_key: jax.Array
+  core_state: hk.LSTMState
+  logits: jax.Array
+  core_state_before: hk.LSTMState
 
 
 class _Builder(impala_builder.IMPALABuilder):
@@ -32,18 +40,16 @@ class _Builder(impala_builder.IMPALABuilder):
   def make_actor(
     self, random_key, policy_network, adder=None, variable_source=None
   ):
-    return acting.IMPALAActor(
-      forward_fn=policy_network.forward_fn,
-      initial_state_init_fn=policy_network.initial_state_init_fn,
-      initial_state_fn=policy_network.initial_state_fn,
-      variable_client=variable_utils.VariableClient(
+    return actors.GenericActor(
+      policy_network,
+      random_key,
+      variable_utils.VariableClient(
         variable_source,
         'network',
         update_period=self._config.sequence_length,
         device='cpu',
       ),
-      adder=adder,
-      rng=hk.PRNGSequence(random_key),
+      adder,
     )
 
 
@@ -73,15 +79,32 @@ def make_agent(
   return AgentParts(
     builder=_Builder(acme_config, core_state),
     network_factory=lambda spec: _make_networks(spec, config),
-    policy_factory=_compiled,
+    policy_factory=lambda made: _make_actor_core(made, environment_spec),
     variable_names=('network',),
   )
 
 
-def _compiled(
-  made: impala_networks.IMPALANetworks,
-) -> impala_networks.IMPALANetworks:
-  return dataclasses.replace(made, forward_fn=jax.jit(made.forward_fn))
+def _make_actor_core(
+  made: impala_networks.IMPALANetworks, spec: specs.EnvironmentSpec
+) -> actor_core.ActorCore:
+  """Returns the pure functions that Acme's actor for IMPALA has in itself."""
+
+  def init(random_key):
+    key, random_key = jax.random.split(random_key)
+    state = made.initial_state_fn(made.initial_state_init_fn(key))
+    logits = jnp.zeros(spec.actions.num_values)
+    return _ActorState(random_key, state, logits, state)
+
+  def select_action(params, observation, before):
+    random_key, key = jax.random.split(before.random_key)
+    (logits, _), state = made.forward_fn(params, observation, before.core_state)
+    action = jax.random.categorical(key, logits)
+    return action, _ActorState(random_key, state, logits, before.core_state)
+
+  def get_extras(state):
+    return {'logits': state.logits, 'core_state': state.core_state_before}
+
+  return actor_core.ActorCore(init, select_action, get_extras)
 
 
 def _make_networks(
