@@ -3,6 +3,7 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
+import os
 import pathlib
 import sys
 from typing import Any
@@ -101,6 +102,12 @@ _REPORT = flags.DEFINE_bool(
 _REPORT_PATH = flags.DEFINE_string(
   'report_path', None, 'Of the page. Default: report.html in the first run.'
 )
+_EXPORT = flags.DEFINE_bool(
+  'export',
+  False,
+  'Write the policy of the run in --run_dir, from its newest checkpoint, and '
+  'end.',
+)
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   'local',
@@ -127,6 +134,8 @@ def main(argv: list[str]) -> int:
     return show_status()
   if _REPORT.value:
     return write_report(argv[1:])
+  if _EXPORT.value:
+    return export_policy()
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   try:
     check_environment()
@@ -173,6 +182,40 @@ def write_report(more_run_dirs: list[str]) -> int:
   except (OSError, ValueError) as e:
     return refuse(f'--report: {e}')
   return 0
+
+
+def export_policy() -> int:
+  """Writes the policy of the run in `--run_dir`; returns the exit code."""
+  if not _run_dir():
+    return refuse('--export: say of which run with --run_dir')
+  run_dir = pathlib.Path(_run_dir()).absolute()
+  try:
+    for name, value in run_dir_lib.read_config(run_dir).items():
+      setattr(flags.FLAGS, name, value)
+  except (FileNotFoundError, ValueError, flags.Error) as e:
+    return refuse(f'--run_dir: {e}')
+  # A run that still goes on has the accelerator to itself.
+  os.environ['JAX_PLATFORMS'] = 'cpu'
+  return 0 if keep_policy(run_dir) else 1
+
+
+def keep_policy(run_dir: pathlib.Path) -> bool:
+  """Writes the policy of the run that the flags describe, or says why not."""
+  from programs import export
+
+  path = run_dir / 'policy'
+  try:
+    export.export_newest(make_experiment(run_dir), path)
+  except Exception as e:
+    print(
+      f'launch.py: the policy in {run_dir} could not be kept: '
+      f'{type(e).__name__}: {e}\nThe run itself is whole. To try again: '
+      f'python launch.py --export --run_dir={run_dir}',
+      file=sys.stderr,
+    )
+    return False
+  print(f'{"policy":<15}{path}')
+  return True
 
 
 def config() -> dict[str, Any]:
@@ -373,7 +416,10 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   curve.write_learning_curve(run_dir)
   # After a failure, its cause stays the last thing printed.
   if result.cause is None:
-    print(summary.summarize(run_dir, result.wall_time))
+    print(summary.summarize(run_dir, result.wall_time), flush=True)
+  # Whoever interrupts a run waits for its end.
+  if result.exit_code == 0:
+    keep_policy(run_dir)
   return result.exit_code
 
 

@@ -137,9 +137,9 @@ class _Pure(NamedTuple):
 def _pure(actor: core.Actor) -> _Pure:
   if not isinstance(actor, actors.GenericActor):
     raise ExportError(
-      f"the builder's make_actor returns a {type(actor).__name__}, whose policy "
-      "cannot be told from its state; return Acme's "
-      'acme.agents.jax.actors.GenericActor, made of pure functions'
+      f'{type(actor).__name__} does not show the policy that is in it; have '
+      "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
+      'which is made of pure functions'
     )
   return _Pure(actor._params, actor._random_key, actor._init, actor._policy)
 

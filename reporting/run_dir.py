@@ -4,6 +4,7 @@ config.json          the flags of the run
 metrics/             one CSV a process
 logs/                what each process printed
 checkpoints/         what a resume goes on from
+policy/              what plays as the evaluator did, without the rest
 learning_curve.png   the evaluator's return against actor steps
 report.html          figures, of this run or of several beside each other
 """
