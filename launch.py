@@ -208,8 +208,8 @@ def keep_policy(run_dir: pathlib.Path) -> bool:
     export.export_newest(make_experiment(run_dir), path)
   except Exception as e:
     print(
-      f'launch.py: the policy in {run_dir} could not be kept: '
-      f'{type(e).__name__}: {e}\nThe run itself is whole. To try again: '
+      f'launch.py: the policy of {run_dir} could not be kept: '
+      f'{type(e).__name__}: {e}\nNothing else of the run is lost. To try again: '
       f'python launch.py --export --run_dir={run_dir}',
       file=sys.stderr,
     )

@@ -1,11 +1,14 @@
 """`python launch.py` as a user runs it: real processes, from outside."""
 
+import shutil
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from programs import policy
 from tests.e2e import runs
 
 
@@ -62,6 +65,42 @@ def test_a_run_leaves_its_files(run):
   assert run.column('learner_0', 'learner/steps')[-1] > 100
   assert run.rows('evaluator_0')
   assert str(run.run_dir) in run.output
+
+
+def _export(run_dir):
+  return subprocess.run(
+    [sys.executable, 'launch.py', '--export', f'--run_dir={run_dir}'],
+    cwd=runs.ROOT,
+    capture_output=True,
+    text=True,
+    timeout=120,
+  )
+
+
+def test_a_run_leaves_its_policy_and_it_can_be_exported_again(run, tmp_path):
+  observation = np.array([0.6, 0.8, -1.0], np.float32)
+  left = policy.load(run.run_dir / 'policy')(observation)
+  shutil.copytree(run.run_dir, tmp_path / 'run')
+  shutil.rmtree(tmp_path / 'run' / 'policy')
+  result = _export(tmp_path / 'run')
+  assert result.returncode == 0, result.stderr
+  again = policy.load(tmp_path / 'run' / 'policy')(observation)
+  np.testing.assert_array_equal(left, again)
+
+
+def test_an_export_without_a_checkpoint_says_so(run, tmp_path):
+  shutil.copy(run.run_dir / 'config.json', tmp_path)
+  result = _export(tmp_path)
+  assert result.returncode == 1
+  assert 'no whole checkpoint' in result.stderr
+  assert f'--export --run_dir={tmp_path}' in result.stderr
+  assert not (tmp_path / 'policy').exists()
+
+
+def test_an_export_of_no_run_is_refused(tmp_path):
+  result = _export(tmp_path)
+  assert result.returncode == 2
+  assert result.stderr == f'launch.py: --run_dir: {tmp_path} holds no run\n'
 
 
 def test_a_seed_gives_the_same_first_episode(run, tmp_path):

@@ -1,4 +1,4 @@
-"""The README's worked example runs as it stands there."""
+"""The README's examples run as they stand there."""
 
 import os
 import pathlib
@@ -6,13 +6,18 @@ import re
 import subprocess
 import sys
 
+from tests.programs import policies
+
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
+def _examples() -> list[str]:
+  readme = (_ROOT / 'README.md').read_text()
+  return re.findall(r'```python\n(.*?)```', readme, re.DOTALL)
+
+
 def test_the_worked_example_trains(tmp_path):
-  (example,) = re.findall(
-    r'```python\n(.*?)```', (_ROOT / 'README.md').read_text(), re.DOTALL
-  )
+  example, _ = _examples()
   assert len(example.splitlines()) <= 30
   (tmp_path / 'push.py').write_text(example)
   result = subprocess.run(
@@ -28,3 +33,22 @@ def test_the_worked_example_trains(tmp_path):
   for process in ('actor_0', 'actor_1', 'learner_0', 'evaluator_0'):
     csv = tmp_path / 'runs' / 'push' / 'metrics' / f'{process}.csv'
     assert len(csv.read_text().splitlines()) > 1, result.stdout
+
+
+def test_the_policy_plays_afterwards(tmp_path):
+  _, example = _examples()
+  (tmp_path / 'runs' / 'pendulum').mkdir(parents=True)
+  policies.keep(
+    'sac', 'gym:Pendulum-v1', tmp_path / 'runs' / 'pendulum' / 'policy'
+  )
+  result = subprocess.run(
+    [sys.executable, '-c', example],
+    cwd=tmp_path,
+    env={**os.environ, 'PYTHONPATH': str(_ROOT)},
+    capture_output=True,
+    text=True,
+    timeout=120,
+  )
+  assert result.returncode == 0, result.stderr
+  lines = result.stdout.splitlines()
+  assert len(lines) == 3 and all(line.startswith('return ') for line in lines)
