@@ -209,7 +209,8 @@ def keep_policy(run_dir: pathlib.Path) -> bool:
   except Exception as e:
     print(
       f'launch.py: the policy of {run_dir} could not be kept: '
-      f'{type(e).__name__}: {e}\nNothing else of the run is lost. To try again: '
+      f'{type(e).__name__}: {e}\n'
+      'Nothing else of the run is lost. To try again: '
       f'python launch.py --export --run_dir={run_dir}',
       file=sys.stderr,
     )

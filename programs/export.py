@@ -14,6 +14,7 @@ import compat  # noqa: F401
 
 import jax
 import jax.export
+import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 from acme import core, specs
@@ -148,7 +149,9 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
   """Returns the leaves by their paths, in order."""
   leaves, _ = jax.tree_util.tree_flatten_with_path(parameters)
   named = {
-    jax.tree_util.keystr(path, simple=True, separator='/'): np.array(leaf)
+    jax.tree_util.keystr(path, simple=True, separator='/'): np.asarray(
+      jnp.asarray(leaf)
+    )
     for path, leaf in leaves
   }
   if len(named) != len(leaves):
@@ -182,8 +185,8 @@ def _functions(
     policy.ACT: _export(act, parameters, state, observation),
   }
   action, new_state = _outputs(exported[policy.ACT])
-  _check_types('action', action, _types(spec.actions)[0])
-  _check_types('state', new_state, state)
+  _check_same('shapes of action', _shapes(action), _shapes(spec.actions))
+  _check_same('state', _types(new_state)[0], state)
   return exported
 
 
@@ -192,14 +195,14 @@ def _types(nest: Any) -> tuple[list[jax.ShapeDtypeStruct], Any]:
   return [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves], tree
 
 
-def _check_types(what: str, found: list[Any], expected: list[Any]) -> None:
-  found, expected = (
-    [f'{x.dtype}{list(x.shape)}' for x in leaves]
-    for leaves in (found, expected)
-  )
+def _shapes(nest: Any) -> list[tuple[int, ...]]:
+  return [leaf.shape for leaf in jax.tree_util.tree_leaves(nest)]
+
+
+def _check_same(what: str, found: Any, expected: Any) -> None:
   if found != expected:
     raise ExportError(
-      f"the policy's {what} after a step is {found}, where {expected} is due"
+      f"the policy's {what} after a step: {found}, where {expected} was due"
     )
 
 

@@ -22,8 +22,9 @@ from typing import Any
 
 import jax
 import jax.export
+import jax.numpy as jnp
 import numpy as np
-import safetensors.numpy
+import safetensors
 
 FORMAT = 'launchpad-rl policy 1'
 DESCRIPTION = 'policy.json'
@@ -124,7 +125,6 @@ def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
     name: _read(path / name, digest)
     for name, digest in description['sha256'].items()
   }
-  parameters = safetensors.numpy.load(content[PARAMETERS])
   if seed is None:
     random_key = np.asarray(description['random_key'], np.uint32)
   else:
@@ -132,7 +132,7 @@ def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
     random_key = np.asarray(jax.random.key_data(key))
   return Policy(
     description,
-    [parameters[name] for name in description['parameters']],
+    _parameters(content[PARAMETERS], description),
     _rebuild(path, content[BEGIN], description, BEGIN),
     _rebuild(path, content[ACT], description, ACT),
     random_key,
@@ -175,6 +175,21 @@ def _read(path: pathlib.Path, digest: str) -> bytes:
       'not copied whole, or was just being replaced; copy or export again'
     )
   return content
+
+
+def _parameters(content: bytes, description: Mapping[str, Any]) -> Leaves:
+  """Returns the parameters in order.
+
+  `safetensors.numpy.load` does not know bfloat16.
+  """
+  tensors = dict(safetensors.deserialize(content))
+  types = description['functions'][ACT]['inputs'][0]['leaves']
+  return [
+    np.frombuffer(tensors[name]['data'], _dtype(dtype)).reshape(shape)
+    for name, (dtype, shape) in zip(
+      description['parameters'], types, strict=True
+    )
+  ]
 
 
 def _rebuild(
@@ -241,10 +256,15 @@ def _abstract(nests: Any) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(nest, dict):
       return [visit(leaf) for leaf in nest['leaves']]
     dtype, shape = nest
-    avals.append(jax.core.ShapedArray(tuple(shape), np.dtype(dtype)))
+    avals.append(jax.core.ShapedArray(tuple(shape), _dtype(dtype)))
     return 0
 
   return tuple(map(visit, nests)), tuple(avals)
+
+
+def _dtype(name: str) -> np.dtype:
+  """Returns JAX's dtype: NumPy may know another's by the name of bfloat16."""
+  return np.dtype(getattr(jnp, name))
 
 
 def _flatten(spec: Any, nest: Any, where: str) -> list[np.ndarray]:

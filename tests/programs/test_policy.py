@@ -11,6 +11,7 @@ import sys
 
 import dm_env
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from acme import core, specs
@@ -157,6 +158,29 @@ def test_observations_may_be_nests(mapping, tmp_path):
   np.testing.assert_array_equal(action, actor.select_action(observation))
   with pytest.raises(ValueError, match='^observation is not a dict of '):
     act({'a': observation['a']})
+
+
+class _Bfloat16Source(core.VariableSource):
+  def __init__(self, learner):
+    self._learner = learner
+
+  def get_variables(self, names):
+    return jax.tree_util.tree_map(
+      lambda x: x.astype(jnp.bfloat16), self._learner.get_variables(names)
+    )
+
+
+def test_parameters_may_be_of_bfloat16(tmp_path):
+  config = policies.make_experiment('ppo', 'gym:Pendulum-v1')
+  source = _Bfloat16Source(policies.make_learner(config))
+  export.export(config, source, tmp_path / 'policy')
+  actor = export.make_actor(config, source)
+  observation = np.array([0.6, 0.8, -1.0], np.float32)
+  actor.observe_first(dm_env.restart(observation))
+  act = policy.load(tmp_path / 'policy')
+  np.testing.assert_array_equal(
+    act(observation), actor.select_action(observation)
+  )
 
 
 @pytest.fixture
