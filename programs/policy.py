@@ -62,10 +62,8 @@ class Policy:
     self._specs = description['specs']
     self._begin = begin
     self._act = act
-    # Evaluators act on the CPU, and another device rounds otherwise.
-    self._device = jax.devices('cpu')[0]
-    self._parameters = jax.device_put(list(parameters), self._device)
-    self._random_key = jax.device_put(random_key, self._device)
+    self._parameters = jax.device_put(list(parameters), _cpu())
+    self._random_key = jax.device_put(random_key, _cpu())
     self._state = None
 
   @property
@@ -99,7 +97,7 @@ class Policy:
       self.reset()
     leaves = _flatten(self._specs['observation'], observation, 'observation')
     action, self._state = self._act(
-      self._parameters, self._state, jax.device_put(leaves, self._device)
+      self._parameters, self._state, jax.device_put(leaves, _cpu())
     )
     return _unflatten(self._specs['action'], map(np.asarray, action))
 
@@ -195,15 +193,25 @@ def _parameters(content: bytes, description: Mapping[str, Any]) -> Leaves:
 def _rebuild(
   path: pathlib.Path, module: bytes, description: Mapping[str, Any], name: str
 ) -> Function:
-  """Returns an exported function, to be compiled when it is called."""
+  """Returns an exported function, compiled for the CPU.
+
+  Evaluators act there, and another device rounds otherwise.
+  """
   try:
-    return jax.jit(_exported(module, description['functions'][name]).call)
+    exported = _exported(module, description['functions'][name])
+    types, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
+    with jax.default_device(_cpu()):
+      return jax.jit(exported.call).lower(*types).compile()
   except Exception as e:
     raise PolicyError(
       f'{path} was made with JAX {description["jax"]}, and {jax.__version__} '
       f'cannot take it ({type(e).__name__}: {e}); install '
       f'jax=={description["jax"]}'
     ) from e
+
+
+def _cpu() -> jax.Device:
+  return jax.devices('cpu')[0]
 
 
 def _exported(
@@ -226,7 +234,7 @@ def _exported(
     'out_avals': out_avals,
     'in_shardings_hlo': no_in,
     'out_shardings_hlo': no_out,
-    # JAX has these from 0.8 or so on.
+    # Later releases than 0.6 have these.
     '_in_named_shardings': no_in,
     '_out_named_shardings': no_out,
     '_has_named_shardings': False,
