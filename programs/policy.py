@@ -31,7 +31,6 @@ DESCRIPTION = 'policy.json'
 PARAMETERS = 'parameters.safetensors'
 BEGIN, ACT = 'begin.stablehlo', 'act.stablehlo'
 
-Leaves = Sequence[np.ndarray]
 Function = Callable[..., Any]
 
 
@@ -40,45 +39,28 @@ class PolicyError(ValueError):
 
 
 class Policy:
-  """Acts as the run's evaluator did at the end."""
+  """Acts as the run's evaluator did at the end; `load` makes one.
+
+  Attributes:
+    specs: of what `__call__` takes, the 'observation', and returns, the
+      'action': `{'dict': {name: nest}}`, `{'tuple': [nest]}`, or `{'array':
+      {...}}` with shape, dtype and bounds.
+  """
 
   def __init__(
     self,
-    description: Mapping[str, Any],
-    parameters: Leaves,
+    specs: dict[str, Any],
+    parameters: Sequence[np.ndarray],
     begin: Function,
     act: Function,
     random_key: np.ndarray,
   ):
-    """Use `load`.
-
-    Args:
-      description: what is in `policy.json`.
-      parameters: in the order that `act` takes them.
-      begin: begins an episode.
-      act: takes a step.
-      random_key: from which every random number of the policy derives.
-    """
-    self._specs = description['specs']
+    self.specs = specs
     self._begin = begin
     self._act = act
     self._parameters = jax.device_put(list(parameters), _cpu())
     self._random_key = jax.device_put(random_key, _cpu())
     self._state = None
-
-  @property
-  def observation_spec(self) -> Any:
-    """The nest of what `__call__` takes, a leaf's shape and dtype and bounds.
-
-    It is as in `policy.json`: `{'dict': {name: nest}}`, `{'tuple': [nest]}`, or
-    `{'array': {...}}`.
-    """
-    return self._specs['observation']
-
-  @property
-  def action_spec(self) -> Any:
-    """The nest of what `__call__` returns, described in the same way."""
-    return self._specs['action']
 
   def reset(self) -> None:
     """Begins an episode: call it before the first observation of each."""
@@ -95,11 +77,11 @@ class Policy:
     """
     if self._state is None:
       self.reset()
-    leaves = _flatten(self._specs['observation'], observation, 'observation')
+    leaves = _flatten(self.specs['observation'], observation, 'observation')
     action, self._state = self._act(
       self._parameters, self._state, jax.device_put(leaves, _cpu())
     )
-    return _unflatten(self._specs['action'], map(np.asarray, action))
+    return _unflatten(self.specs['action'], map(np.asarray, action))
 
 
 def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
@@ -129,7 +111,7 @@ def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
     key = jax.random.key(seed, impl=description['random_implementation'])
     random_key = np.asarray(jax.random.key_data(key))
   return Policy(
-    description,
+    description['specs'],
     _parameters(content[PARAMETERS], description),
     _rebuild(path, content[BEGIN], description, BEGIN),
     _rebuild(path, content[ACT], description, ACT),
@@ -175,7 +157,9 @@ def _read(path: pathlib.Path, digest: str) -> bytes:
   return content
 
 
-def _parameters(content: bytes, description: Mapping[str, Any]) -> Leaves:
+def _parameters(
+  content: bytes, description: Mapping[str, Any]
+) -> list[np.ndarray]:
   """Returns the parameters in order.
 
   `safetensors.numpy.load` does not know bfloat16.

@@ -113,9 +113,9 @@ def test_a_seed_gives_other_actions_and_the_same_again(recurrent):
 
 
 def test_the_specs_are_told(recurrent):
-  act = policy.load(recurrent.path)
-  assert act.observation_spec['array']['shape'] == [10, 5]
-  assert act.action_spec['array']['num_values'] == 3
+  specs_told = policy.load(recurrent.path).specs
+  assert specs_told['observation']['array']['shape'] == [10, 5]
+  assert specs_told['action']['array']['num_values'] == 3
 
 
 @pytest.mark.parametrize(
