@@ -3,10 +3,9 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
-import os
+import dataclasses
 import pathlib
 import sys
-from typing import Any
 
 from tools import check
 
@@ -15,8 +14,8 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from nodes import schedule
-from programs import agents, environments
+from programs import agents, commands
+from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
 _NUM_ACTORS = flags.DEFINE_integer(
@@ -108,6 +107,12 @@ _EXPORT = flags.DEFINE_bool(
   'Write the policy of the run in --run_dir, from its newest checkpoint, and '
   'end.',
 )
+_EVALUATE = flags.DEFINE_bool(
+  'evaluate', False, 'Play the policy of the run in --run_dir, and end.'
+)
+_EPISODES = flags.DEFINE_integer(
+  'episodes', 10, 'How many --evaluate plays.', lower_bound=1
+)
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   'local',
@@ -119,174 +124,63 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _WRONG_USAGE = 2
 
 
-class WrongUsage(ValueError):
-  """The command line asks for what cannot be had; its text says what."""
-
-
 def main(argv: list[str]) -> int:
-  """Runs the program that the flags describe; returns the exit code."""
+  """Does what the flags ask for; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
   launch_type = _LAUNCH_TYPE.value
   if _LIST.value:
     print(agents.table())
     return 0
-  if _STATUS.value:
-    return show_status()
-  if _REPORT.value:
-    return write_report(argv[1:])
-  if _EXPORT.value:
-    return export_policy()
-  run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   try:
-    check_environment()
-    make_agent_config()
-    check_program()
-    make_schedules()
-    make_run_dir(run_dir)
-    return launch(run_dir, launch_type)
-  except WrongUsage as e:
+    if _STATUS.value:
+      return commands.show_status(_run_dir())
+    if _REPORT.value:
+      named = [*(_RUN_DIR.value or ()), *argv[1:]]
+      return commands.write_report(named, _REPORT_PATH.value)
+    if _EXPORT.value:
+      return commands.export_policy(_run_dir())
+    if _EVALUATE.value:
+      return commands.evaluate(_run_dir(), _EPISODES.value)
+    return train(launch_type)
+  except settings_lib.WrongUsage as e:
     return refuse(str(e))
 
 
-def show_status() -> int:
-  """Prints what the run in `--run_dir` is doing; returns the exit code."""
-  from watchdog import status
+def train(launch_type: str) -> int:
+  """Runs the program that the flags describe; returns the exit code.
 
-  if not _run_dir():
-    return refuse('--status: say of which run with --run_dir')
-  try:
-    print(status.page(_run_dir()))
-  except (FileNotFoundError, ValueError) as e:
-    return refuse(f'--run_dir: {e}')
-  return 0
-
-
-def write_report(more_run_dirs: list[str]) -> int:
-  """Writes the page that compares runs; returns the exit code.
-
-  Args:
-    more_run_dirs: than `--run_dir` names, as a shell makes of `--run_dir a*`.
+  Raises:
+    settings_lib.WrongUsage: there is no such program.
   """
-  from reporting import report
-
-  named = [*(_RUN_DIR.value or ()), *more_run_dirs]
-  run_dirs = []
-  for run_dir in filter(None, named):
-    # The name of a directory may have commas.
-    is_one = pathlib.Path(run_dir).exists()
-    run_dirs += [run_dir] if is_one else filter(None, run_dir.split(','))
-  if not run_dirs:
-    return refuse('--report: say of which runs with --run_dir')
-  try:
-    print(report.write(run_dirs, _REPORT_PATH.value))
-  except (OSError, ValueError) as e:
-    return refuse(f'--report: {e}')
-  return 0
+  run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
+  settings().check()
+  make_run_dir(run_dir)
+  return launch(run_dir, launch_type)
 
 
-def export_policy() -> int:
-  """Writes the policy of the run in `--run_dir`; returns the exit code."""
-  if not _run_dir():
-    return refuse('--export: say of which run with --run_dir')
-  run_dir = pathlib.Path(_run_dir()).absolute()
-  try:
-    for name, value in run_dir_lib.read_config(run_dir).items():
-      setattr(flags.FLAGS, name, value)
-  except (FileNotFoundError, ValueError, flags.Error) as e:
-    return refuse(f'--run_dir: {e}')
-  # A run that still goes on has the accelerator to itself.
-  os.environ['JAX_PLATFORMS'] = 'cpu'
-  return 0 if keep_policy(run_dir) else 1
-
-
-def keep_policy(run_dir: pathlib.Path) -> bool:
-  """Writes the policy of the run that the flags describe, or says why not."""
-  from programs import export
-
-  path = run_dir / 'policy'
-  try:
-    export.export_newest(make_experiment(run_dir), path)
-  except Exception as e:
-    print(
-      f'launch.py: the policy of {run_dir} could not be kept: '
-      f'{type(e).__name__}: {e}\n'
-      'Nothing else of the run is lost. To try again: '
-      f'python launch.py --export --run_dir={run_dir}',
-      file=sys.stderr,
-    )
-    return False
-  print(f'{"policy":<15}{path}')
-  return True
-
-
-def config() -> dict[str, Any]:
-  """Returns the flags that describe the run, by name."""
-  described = (
-    _AGENT,
-    _ENV,
-    _CONFIG,
-    _SEED,
-    _NUM_ACTORS,
-    _NUM_STEPS,
-    _CHECKPOINT_EVERY,
-    _CHECKPOINT_REPLAY,
-    _PROGRAM,
-    _DEMONSTRATIONS,
-    _RECORD,
+def settings() -> settings_lib.Settings:
+  """Returns what the flags say of the run."""
+  return settings_lib.make_settings(
+    {name: flags.FLAGS[name].value for name in settings_lib.NAMES}
   )
-  return {flag.name: flag.value for flag in described}
-
-
-def check_environment() -> None:
-  """Raises `WrongUsage` if there is no such environment."""
-  try:
-    environments.check_environment(_ENV.value)
-  except ValueError as e:
-    raise WrongUsage(f'--env: {e}') from e
-
-
-def make_agent_config():
-  """Returns the agent's config; raises `WrongUsage` if it has no such field."""
-  try:
-    return agents.make_config(_AGENT.value, _CONFIG.value)
-  except ValueError as e:
-    raise WrongUsage(f'--config: {e}') from e
-
-
-def check_program() -> None:
-  """Raises `WrongUsage` if program, agent and dataset do not go together."""
-  try:
-    agents.check_program(
-      _AGENT.value, _PROGRAM.value, _DEMONSTRATIONS.value is not None
-    )
-  except ValueError as e:
-    raise WrongUsage(f'--agent={_AGENT.value}: {e}') from e
-
-
-def make_schedules():
-  """Returns the evaluators' schedules; raises `WrongUsage` if there is none."""
-  try:
-    return schedule.parse(_EVALUATIONS.value)
-  except ValueError as e:
-    raise WrongUsage(f'--evaluations: {e}') from e
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:
   """Makes the run directory, or checks the one to go on with.
 
   Raises:
-    WrongUsage: it cannot be made, or is another run's.
+    settings_lib.WrongUsage: it cannot be made, or is another run's.
   """
   if _RESUME.value and not _run_dir():
-    raise WrongUsage('--resume: say which run with --run_dir')
+    raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
   try:
     if _RESUME.value:
-      run_dir_lib.check_resume(run_dir, config())
+      run_dir_lib.check_resume(run_dir, dataclasses.asdict(settings()))
       check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
   except (OSError, ValueError) as e:
-    raise WrongUsage(f'--run_dir: {e}') from e
+    raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
 
 
 def check_not_running(run_dir: pathlib.Path) -> None:
@@ -304,93 +198,21 @@ def check_not_running(run_dir: pathlib.Path) -> None:
     )
 
 
-def make_experiment(run_dir: pathlib.Path):
-  """Returns the `programs.experiment.ExperimentConfig` that the flags describe.
-
-  Raises:
-    WrongUsage: environment, agent or settings cannot be had, or not together.
-  """
-  # Acme takes seconds to import, which a wrong flag should not.
-  import compat  # noqa: F401
-
-  from acme import specs
-
-  from nodes import checkpoint
-  from programs import demonstrations, experiment, recording
-  from reporting import loggers
-
-  try:
-    environment_factory = environments.make_environment_factory(_ENV.value)
-    environment = environment_factory(_SEED.value)
-  except ValueError as e:
-    raise WrongUsage(f'--env: {e}') from e
-  spec = specs.make_environment_spec(environment)
-  environment.close()
-  agent_config, dataset = make_agent_config(), None
-  if _DEMONSTRATIONS.value:
-    source = _DEMONSTRATIONS.value
-    if not source.startswith('minari:'):
-      source = str(pathlib.Path(source).absolute())
-    dataset = demonstrations.Demonstrations(source, spec, _SEED.value)
-    try:
-      dataset.load()
-    except ValueError as e:
-      raise WrongUsage(f'--demonstrations: {e}') from e
-  try:
-    parts = agents.make_agent(_AGENT.value, spec, agent_config, dataset)
-  except ValueError as e:
-    raise WrongUsage(f'--agent with --env={_ENV.value}: {e}') from e
-  is_offline = _PROGRAM.value == 'offline'
-  return experiment.ExperimentConfig(
-    builder=parts.builder,
-    network_factory=parts.network_factory,
-    environment_factory=environment_factory,
-    max_num_actor_steps=None if is_offline else _NUM_STEPS.value,
-    max_num_learner_steps=_NUM_STEPS.value if is_offline else None,
-    seed=_SEED.value,
-    policy_factory=parts.policy_factory,
-    eval_policy_factory=parts.eval_policy_factory,
-    environment_spec=spec,
-    logger_factory=loggers.logger_factory(str(run_dir)),
-    checkpointing=checkpoint.CheckpointingConfig(
-      str(run_dir / 'checkpoints'),
-      _CHECKPOINT_EVERY.value,
-      keep_replay=_CHECKPOINT_REPLAY.value,
-    ),
-    variable_names=parts.variable_names,
-    evaluations=make_schedules(),
-    dataset_factory=(
-      agents.make_dataset_factory(_AGENT.value, agent_config, dataset)
-      if is_offline
-      else None
-    ),
-    observers=[recording.Recorder(run_dir)] if _RECORD.value else (),
-  )
-
-
-def make_program(run_dir: pathlib.Path):
-  """Returns the `lp.Program` that the flags describe.
-
-  Raises:
-    WrongUsage: environment, agent or settings cannot be had, or not together.
-  """
-  from programs import distributed, offline
-
-  experiment = make_experiment(run_dir)
-  run_dir_lib.write_config(run_dir, config())
-  if _PROGRAM.value == 'offline':
-    return offline.make_program(experiment)
-  return distributed.make_program(experiment, _NUM_ACTORS.value)
-
-
 def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   """Runs the program to its end and says what came of it.
 
   Raises:
-    WrongUsage: the program cannot be made.
+    settings_lib.WrongUsage: the program cannot be made.
   """
+  run = settings()
+
+  def make_program():
+    program = run.make_program(run_dir)
+    run_dir_lib.write_config(run_dir, dataclasses.asdict(run))
+    return program
+
   if launch_type != 'local':
-    return launch_stock(run_dir, launch_type)
+    return launch_stock(make_program(), launch_type)
   from backends import local
   from programs import roles
   from reporting import curve, summary
@@ -404,14 +226,8 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
     lambda line: printer('watchdog', 0, line),
   ):
     result = local.run(
-      lambda: make_program(run_dir),
-      config=roles.local_config(
-        str(run_dir / 'logs'),
-        (
-          f'programs.agents.{_AGENT.value}',
-          f'programs.environments.{_ENV.value.partition(":")[0]}',
-        ),
-      ),
+      make_program,
+      config=roles.local_config(str(run_dir / 'logs'), run.preload),
       on_line=printer,
     )
   curve.write_learning_curve(run_dir)
@@ -420,15 +236,14 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
     print(summary.summarize(run_dir, result.wall_time), flush=True)
   # Whoever interrupts a run waits for its end.
   if result.exit_code == 0:
-    keep_policy(run_dir)
+    commands.keep_policy(run_dir, run)
   return result.exit_code
 
 
-def launch_stock(run_dir: pathlib.Path, launch_type: str) -> int:
-  """Runs the program by one of Launchpad's own launch types."""
+def launch_stock(program, launch_type: str) -> int:
+  """Runs an `lp.Program` by one of Launchpad's own launch types."""
   import launchpad as lp
 
-  program = make_program(run_dir)
   running = lp.launch(program, launch_type, terminal='current_terminal')
   if running is not None:
     running.wait()

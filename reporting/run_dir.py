@@ -22,6 +22,7 @@ _CONFIG = 'config.json'
 _MAY_CHANGE = (
   'num_actors',
   'num_steps',
+  'evaluations',
   'checkpoint_every',
   'checkpoint_replay',
 )

@@ -103,6 +103,27 @@ def test_an_export_of_no_run_is_refused(tmp_path):
   assert result.stderr == f'launch.py: --run_dir: {tmp_path} holds no run\n'
 
 
+def test_a_finished_run_is_played(run):
+  result = subprocess.run(
+    [
+      *(sys.executable, 'launch.py', '--evaluate', '--episodes=2'),
+      f'--run_dir={run.run_dir}',
+    ],
+    cwd=runs.ROOT,
+    capture_output=True,
+    text=True,
+    timeout=120,
+  )
+  assert result.returncode == 0, result.stderr
+  *episodes, mean = result.stdout.splitlines()
+  assert [line.split()[:2] for line in episodes] == [
+    ['episode', '1'],
+    ['episode', '2'],
+  ]
+  returns = [float(line.split()[3].replace(',', '')) for line in episodes]
+  assert f'{sum(returns) / 2:,.1f}' in mean
+
+
 def test_a_seed_gives_the_same_first_episode(run, tmp_path):
   again = runs.Run(tmp_path / 'run')
   with again.launch('--num_actors=1', '--num_steps=200'):

@@ -1,0 +1,134 @@
+"""What `launch.py` does with runs that are there; each returns an exit code."""
+
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from programs import settings
+from programs.settings import WrongUsage
+from reporting import run_dir as run_dir_lib
+
+_POLICY = 'policy'
+
+
+def show_status(run_dir: str | None) -> int:
+  """Prints what a run is doing.
+
+  Raises:
+    WrongUsage: there is no run.
+  """
+  from watchdog import status
+
+  if not run_dir:
+    raise WrongUsage('--status: say of which run with --run_dir')
+  try:
+    print(status.page(run_dir))
+  except (FileNotFoundError, ValueError) as e:
+    raise WrongUsage(f'--run_dir: {e}') from e
+  return 0
+
+
+def write_report(named: Sequence[str], path: str | None) -> int:
+  """Writes the page that compares runs.
+
+  Args:
+    named: their directories, several in one text with commas between.
+    path: of the page; None is in the first directory.
+
+  Raises:
+    WrongUsage: one of them is none, or the page cannot be written.
+  """
+  from reporting import report
+
+  run_dirs = []
+  for run_dir in filter(None, named):
+    # The name of a directory may have commas.
+    is_one = pathlib.Path(run_dir).exists()
+    run_dirs += [run_dir] if is_one else filter(None, run_dir.split(','))
+  if not run_dirs:
+    raise WrongUsage('--report: say of which runs with --run_dir')
+  try:
+    print(report.write(run_dirs, path))
+  except (OSError, ValueError) as e:
+    raise WrongUsage(f'--report: {e}') from e
+  return 0
+
+
+def _read(
+  run_dir: str | None, flag: str
+) -> tuple[pathlib.Path, settings.Settings]:
+  """Returns a run's directory and settings; `WrongUsage` if there is none."""
+  if not run_dir:
+    raise WrongUsage(f'--{flag}: say of which run with --run_dir')
+  path = pathlib.Path(run_dir).absolute()
+  try:
+    return path, settings.make_settings(run_dir_lib.read_config(path))
+  except (FileNotFoundError, ValueError) as e:
+    raise WrongUsage(f'--run_dir: {e}') from e
+  except TypeError as e:
+    raise WrongUsage(
+      f'--run_dir: {path} holds a run of another version of this repository '
+      f'({e})'
+    ) from e
+
+
+def evaluate(run_dir: str | None, num_episodes: int) -> int:
+  """Plays the policy of a run: as it is now, if the run still goes on.
+
+  Raises:
+    WrongUsage: there is no run.
+  """
+  from backends import status
+  from programs import play
+
+  path, run = _read(run_dir, 'evaluate')
+  try:
+    goes_on = status.read(str(path / 'logs'))['launcher']['alive']
+  except (FileNotFoundError, ValueError):
+    goes_on = False
+  folder = path / _POLICY
+  if (goes_on or not folder.exists()) and not keep_policy(path, run):
+    return 1
+  returns = []
+  for episode in play.play(folder, run.env, run.seed, num_episodes):
+    returns.append(episode.episode_return)
+    print(
+      f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
+      f'{episode.length:>6,}',
+      flush=True,
+    )
+  print(f'mean return {sum(returns) / len(returns):,.1f}')
+  return 0
+
+
+def export_policy(run_dir: str | None) -> int:
+  """Writes the policy of a run, which may still go on.
+
+  Raises:
+    WrongUsage: there is no run.
+  """
+  path, run = _read(run_dir, 'export')
+  # A run that still goes on has the accelerator to itself.
+  os.environ['JAX_PLATFORMS'] = 'cpu'
+  return 0 if keep_policy(path, run) else 1
+
+
+def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
+  """Writes the policy of a run, or says why not."""
+  from programs import export
+
+  path = run_dir / _POLICY
+  try:
+    export.export_newest(run.make_experiment(run_dir), path)
+  except Exception as e:
+    print(
+      f'launch.py: the policy of {run_dir} could not be kept: '
+      f'{type(e).__name__}: {e}\n'
+      'Nothing else of the run is lost. To try again: '
+      f'python launch.py --export --run_dir={run_dir}',
+      file=sys.stderr,
+    )
+    return False
+  print(f'{"policy":<15}{path}')
+  return True

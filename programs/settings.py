@@ -1,0 +1,161 @@
+"""What a run is, by its flags' values: checked, kept, and made into a program.
+
+Nothing heavy is imported before the values have been checked: Acme takes
+seconds, which a wrong flag should not.
+"""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from nodes import schedule
+from programs import agents, environments
+
+
+class WrongUsage(ValueError):
+  """The command line asks for what cannot be had; its text says what."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+  """The flags of `launch.py` that describe a run, under their names there."""
+
+  agent: str
+  env: str
+  config: str
+  seed: int
+  num_actors: int
+  num_steps: int
+  program: str
+  demonstrations: str | None
+  record: bool
+  evaluations: str
+  checkpoint_every: float
+  checkpoint_replay: bool
+
+  def check(self) -> None:
+    """Checks what can be checked without Acme.
+
+    Raises:
+      WrongUsage: something is wrong.
+    """
+    _name('env', environments.check_environment, self.env)
+    self.agent_config()
+    _name('evaluations', schedule.parse, self.evaluations)
+    _name(
+      f'agent={self.agent}',
+      agents.check_program,
+      *(self.agent, self.program, self.demonstrations is not None),
+    )
+
+  def agent_config(self) -> Any:
+    """Returns the agent's config."""
+    return _name('config', agents.make_config, self.agent, self.config)
+
+  @property
+  def preload(self) -> tuple[str, ...]:
+    """The modules that all processes will need for these settings."""
+    family = self.env.partition(':')[0]
+    return f'programs.agents.{self.agent}', f'programs.environments.{family}'
+
+  def make_experiment(self, run_dir: pathlib.Path):
+    """Returns the `programs.experiment.ExperimentConfig`.
+
+    Args:
+      run_dir: where its processes write.
+
+    Raises:
+      WrongUsage: environment, agent, dataset or settings cannot be had, or not
+        together.
+    """
+    import compat  # noqa: F401
+
+    from acme import specs
+
+    from nodes import checkpoint
+    from programs import experiment, recording
+    from reporting import loggers
+
+    environment_factory = environments.make_environment_factory(self.env)
+    environment = _name('env', environment_factory, self.seed)
+    spec = specs.make_environment_spec(environment)
+    environment.close()
+    config, dataset = self.agent_config(), self._dataset(spec)
+    parts = _name(
+      f'agent with --env={self.env}',
+      agents.make_agent,
+      *(self.agent, spec, config, dataset),
+    )
+    is_offline = self.program == 'offline'
+    return experiment.ExperimentConfig(
+      builder=parts.builder,
+      network_factory=parts.network_factory,
+      environment_factory=environment_factory,
+      max_num_actor_steps=None if is_offline else self.num_steps,
+      max_num_learner_steps=self.num_steps if is_offline else None,
+      seed=self.seed,
+      policy_factory=parts.policy_factory,
+      eval_policy_factory=parts.eval_policy_factory,
+      evaluations=schedule.parse(self.evaluations),
+      environment_spec=spec,
+      observers=[recording.Recorder(run_dir)] if self.record else (),
+      logger_factory=loggers.logger_factory(str(run_dir)),
+      checkpointing=checkpoint.CheckpointingConfig(
+        str(run_dir / 'checkpoints'),
+        self.checkpoint_every,
+        keep_replay=self.checkpoint_replay,
+      ),
+      variable_names=parts.variable_names,
+      dataset_factory=(
+        agents.make_dataset_factory(self.agent, config, dataset)
+        if is_offline
+        else None
+      ),
+    )
+
+  def _dataset(self, spec: Any):
+    if self.demonstrations is None:
+      return None
+    from programs import demonstrations
+
+    dataset = demonstrations.Demonstrations(
+      self.demonstrations, spec, self.seed
+    )
+    _name('demonstrations', dataset.load)
+    return dataset
+
+  def make_program(self, run_dir: pathlib.Path):
+    """Returns the `lp.Program`; raises as `make_experiment` does."""
+    from programs import distributed, offline
+
+    experiment = self.make_experiment(run_dir)
+    if self.program == 'offline':
+      return offline.make_program(experiment)
+    return distributed.make_program(experiment, self.num_actors)
+
+
+NAMES = tuple(field.name for field in dataclasses.fields(Settings))
+
+
+def make_settings(values: Mapping[str, Any]) -> Settings:
+  """Returns settings; what to learn from is the same wherever that is asked.
+
+  Args:
+    values: by the names of flags.
+
+  Raises:
+    TypeError: the values are another version's.
+  """
+  source = values.get('demonstrations')
+  if source and not source.startswith('minari:'):
+    values = {**values, 'demonstrations': str(pathlib.Path(source).absolute())}
+  return Settings(**values)
+
+
+def _name(flag: str, function: Any, *args: Any) -> Any:
+  """Calls a function; an error names the flag whose value it was about."""
+  try:
+    return function(*args)
+  except ValueError as e:
+    raise WrongUsage(f'--{flag}: {e}') from e
