@@ -20,7 +20,7 @@ from programs import experiment as experiment_lib
 from programs import processes
 
 # A server may be many imports away when its first client asks for it.
-CONNECT_SECONDS = 300.0
+_CONNECT_SECONDS = 300.0
 
 
 def make_program(
@@ -54,14 +54,7 @@ def make_program(
       )
     )
 
-  with program.group('variable_server'):
-    variables = program.add_node(
-      variable_server_lib.VariableServerNode(
-        lambda: processes.variable_tables(experiment),
-        leaf_type='jax',
-        timeout=CONNECT_SECONDS,
-      )
-    )
+  variables = add_variable_server(program, experiment)
 
   with program.group('counter'):
     counter = program.add_node(
@@ -81,14 +74,38 @@ def make_program(
         )
       )
 
-  evaluator_factories = experiment.get_evaluator_factories()
-  if evaluator_factories:
-    with program.group('evaluator'):
-      for evaluator_id in range(len(evaluator_factories)):
-        program.add_node(
-          lp.CourierNode(
-            processes.evaluator, experiment, variables, counter, evaluator_id
-          )
-        )
-
+  add_evaluators(program, experiment, variables, counter)
   return program
+
+
+def add_variable_server(
+  program: lp.Program, experiment: experiment_lib.ExperimentConfig
+) -> variable_server_lib.VariableServerHandle:
+  """Adds what learner, actors and evaluators share weights through."""
+  with program.group('variable_server'):
+    return program.add_node(
+      variable_server_lib.VariableServerNode(
+        lambda: processes.variable_tables(experiment),
+        leaf_type='jax',
+        timeout=_CONNECT_SECONDS,
+      )
+    )
+
+
+def add_evaluators(
+  program: lp.Program,
+  experiment: experiment_lib.ExperimentConfig,
+  variables: variable_server_lib.VariableServerHandle,
+  counter: counter_lib.CounterHandle,
+) -> None:
+  """Adds a node for each of the experiment's evaluators."""
+  factories = experiment.get_evaluator_factories()
+  if not factories:
+    return
+  with program.group('evaluator'):
+    for evaluator_id in range(len(factories)):
+      program.add_node(
+        lp.CourierNode(
+          processes.evaluator, experiment, variables, counter, evaluator_id
+        )
+      )

@@ -13,7 +13,6 @@ import compat  # noqa: F401
 import launchpad as lp
 
 from nodes import counter as counter_lib
-from nodes import variable_server as variable_server_lib
 from programs import distributed, processes
 from programs import experiment as experiment_lib
 
@@ -38,14 +37,7 @@ def make_program(
     raise ValueError('an offline program needs an experiment.dataset_factory')
   program = lp.Program(name)
 
-  with program.group('variable_server'):
-    variables = program.add_node(
-      variable_server_lib.VariableServerNode(
-        lambda: processes.variable_tables(experiment),
-        leaf_type='jax',
-        timeout=distributed.CONNECT_SECONDS,
-      )
-    )
+  variables = distributed.add_variable_server(program, experiment)
 
   with program.group('counter'):
     counter = program.add_node(
@@ -57,14 +49,5 @@ def make_program(
       lp.CourierNode(processes.learner, experiment, None, variables, counter)
     )
 
-  evaluator_factories = experiment.get_evaluator_factories()
-  if evaluator_factories:
-    with program.group('evaluator'):
-      for evaluator_id in range(len(evaluator_factories)):
-        program.add_node(
-          lp.CourierNode(
-            processes.evaluator, experiment, variables, counter, evaluator_id
-          )
-        )
-
+  distributed.add_evaluators(program, experiment, variables, counter)
   return program

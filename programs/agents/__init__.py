@@ -1,7 +1,7 @@
 """The agents that `launch.py --agent` knows: a file each, imported when asked.
 
-Each file has `make_agent(environment_spec, config) -> AgentParts`; the configs
-are in `configs`.
+Each file has `make_agent(environment_spec, config) -> AgentParts`, with a third
+argument if it imitates `demonstrations`; the configs are in `configs`.
 """
 
 import dataclasses
@@ -90,10 +90,14 @@ def make_agent(
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
   _check(name)
+  from programs.agents import actions
+
+  actions.check(name, environment_spec.actions)
   module = importlib.import_module(f'programs.agents.{name}')
-  if name not in configs.IMITATORS:
-    return module.make_agent(environment_spec, config)
-  return module.make_agent(environment_spec, config, demonstrations)
+  config = config or make_config(name)
+  if name in configs.IMITATORS:
+    return module.make_agent(environment_spec, config, demonstrations)
+  return module.make_agent(environment_spec, config)
 
 
 def make_dataset_factory(

@@ -16,7 +16,7 @@ from acme.agents.jax.ail import learning as ail_learning
 from acme.utils import loggers
 
 from programs import demonstrations as demonstrations_lib
-from programs.agents import AgentParts, actions, configs
+from programs.agents import AgentParts, configs
 
 Config = configs.AIL
 
@@ -32,16 +32,10 @@ def make_dataset(
 
 def make_agent(
   environment_spec: specs.EnvironmentSpec,
-  config: Config | None,
+  config: Config,
   demonstrations: demonstrations_lib.Demonstrations,
 ) -> AgentParts:
-  """Returns AIL's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not continuous within [-1, 1].
-  """
-  config = config or Config()
-  actions.check('ail', environment_spec.actions)
+  """Returns AIL's parts for an experiment."""
   sac_builder = sac.SACBuilder(
     sac.SACConfig(
       **config.for_acme(),

@@ -78,16 +78,10 @@ class _Builder(builders.ActorLearnerBuilder):
 
 def make_agent(
   environment_spec: specs.EnvironmentSpec,
-  config: Config | None,
+  config: Config,
   demonstrations: demonstrations_lib.Demonstrations,
 ) -> AgentParts:
-  """Returns BC's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are neither discrete nor continuous in [-1, 1].
-  """
-  config = config or Config()
-  actions.check('bc', environment_spec.actions)
+  """Returns BC's parts for an experiment."""
   if actions.is_discrete(environment_spec.actions):
     loss = bc.logp(_log_probability)
     policy = _most_probable

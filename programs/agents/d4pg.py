@@ -9,21 +9,15 @@ import compat  # noqa: F401
 from acme import specs
 from acme.agents.jax import d4pg
 
-from programs.agents import AgentParts, actions, configs
+from programs.agents import AgentParts, configs
 
 Config = configs.D4PG
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns D4PG's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not continuous within [-1, 1].
-  """
-  config = config or Config()
-  actions.check('d4pg', environment_spec.actions)
+  """Returns D4PG's parts for an experiment."""
   acme_config = d4pg.D4PGConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,

@@ -30,7 +30,7 @@ from acme.jax import networks as networks_lib
 from acme.jax import utils, variable_utils
 from acme.utils import counting, loggers
 
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks
 
 Config = configs.DDQN
 # From parameters, key and float32[...] observation to an action.
@@ -229,15 +229,9 @@ class Builder:
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns the parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not discrete.
-  """
-  config = config or Config()
-  actions.check('ddqn', environment_spec.actions)
+  """Returns the parts for an experiment."""
 
   def make_network(spec: specs.EnvironmentSpec):
     def values(observation) -> jax.Array:

@@ -12,21 +12,15 @@ from acme import specs
 from acme.agents.jax import dqn
 from acme.jax import networks as networks_lib
 
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks
 
 Config = configs.DQN
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns DQN's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not discrete.
-  """
-  config = config or Config()
-  actions.check('dqn', environment_spec.actions)
+  """Returns DQN's parts for an experiment."""
   acme_config = dqn.DQNConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,

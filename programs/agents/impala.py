@@ -17,7 +17,7 @@ from acme.agents.jax.impala import builder as impala_builder
 from acme.agents.jax.impala import networks as impala_networks
 from acme.jax import utils, variable_utils
 
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks
 
 Config = configs.IMPALA
 
@@ -54,15 +54,9 @@ class _Builder(impala_builder.IMPALABuilder):
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns IMPALA's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not discrete.
-  """
-  config = config or Config()
-  actions.check('impala', environment_spec.actions)
+  """Returns IMPALA's parts for an experiment."""
   acme_config = impala.IMPALAConfig(
     batch_size=config.batch_size,
     sequence_length=config.sequence_length,

@@ -36,15 +36,9 @@ class _Builder(ppo.PPOBuilder):
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns PPO's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are neither discrete nor continuous in [-1, 1].
-  """
-  config = config or Config()
-  actions.check('ppo', environment_spec.actions)
+  """Returns PPO's parts for an experiment."""
   acme_config = ppo.PPOConfig(
     unroll_length=config.unroll_length,
     num_minibatches=config.num_minibatches,

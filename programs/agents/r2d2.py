@@ -10,21 +10,15 @@ import haiku as hk
 from acme import specs
 from acme.agents.jax import r2d2
 
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks
 
 Config = configs.R2D2
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns R2D2's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not discrete.
-  """
-  config = config or Config()
-  actions.check('r2d2', environment_spec.actions)
+  """Returns R2D2's parts for an experiment."""
   acme_config = r2d2.R2D2Config(
     discount=config.discount,
     target_update_period=config.target_update_period,

@@ -9,21 +9,15 @@ import compat  # noqa: F401
 from acme import specs
 from acme.agents.jax import sac
 
-from programs.agents import AgentParts, actions, configs
+from programs.agents import AgentParts, configs
 
 Config = configs.SAC
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns SAC's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not continuous within [-1, 1].
-  """
-  config = config or Config()
-  actions.check('sac', environment_spec.actions)
+  """Returns SAC's parts for an experiment."""
   return AgentParts(
     builder=sac.SACBuilder(_acme_config(config, environment_spec)),
     network_factory=lambda spec: sac.make_networks(

@@ -8,21 +8,15 @@ import compat  # noqa: F401
 from acme import specs
 from acme.agents.jax import td3
 
-from programs.agents import AgentParts, actions, configs
+from programs.agents import AgentParts, configs
 
 Config = configs.TD3
 
 
 def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config | None = None
+  environment_spec: specs.EnvironmentSpec, config: Config
 ) -> AgentParts:
-  """Returns TD3's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not continuous within [-1, 1].
-  """
-  config = config or Config()
-  actions.check('td3', environment_spec.actions)
+  """Returns TD3's parts for an experiment."""
   acme_config = td3.TD3Config(
     **config.for_acme(),
     policy_learning_rate=config.learning_rate,

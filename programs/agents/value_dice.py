@@ -10,23 +10,17 @@ from acme import specs
 from acme.agents.jax import value_dice
 
 from programs import demonstrations as demonstrations_lib
-from programs.agents import AgentParts, actions, configs
+from programs.agents import AgentParts, configs
 
 Config = configs.ValueDice
 
 
 def make_agent(
   environment_spec: specs.EnvironmentSpec,
-  config: Config | None,
+  config: Config,
   demonstrations: demonstrations_lib.Demonstrations,
 ) -> AgentParts:
-  """Returns ValueDice's parts for an experiment.
-
-  Raises:
-    ValueError: the actions are not continuous within [-1, 1].
-  """
-  config = config or Config()
-  actions.check('value_dice', environment_spec.actions)
+  """Returns ValueDice's parts for an experiment."""
   shared = config.for_acme()
   del shared['n_step']  # It learns from single transitions.
   acme_config = value_dice.ValueDiceConfig(
