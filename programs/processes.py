@@ -21,7 +21,7 @@ from programs.experiment import ExperimentConfig, make_policy
 
 # Small agents step hundreds of times a second: more versions than this cost
 # actors more than they bring.
-_PUBLISH_SECONDS = 0.1
+_PUBLISH_SECONDS = 0.2
 _FLUSH_SECONDS = 2.0
 # For the weights that the learner left behind.
 _LAST_EVALUATION_SECONDS = 6.0
