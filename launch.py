@@ -3,6 +3,7 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import sys
@@ -155,7 +156,13 @@ def train(launch_type: str) -> int:
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   settings().check()
   make_run_dir(run_dir)
-  return launch(run_dir, launch_type)
+  try:
+    return launch(run_dir, launch_type)
+  except settings_lib.WrongUsage:
+    # Nothing began there.
+    with contextlib.suppress(OSError):
+      run_dir.rmdir()
+    raise
 
 
 def settings() -> settings_lib.Settings:

@@ -149,6 +149,23 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
   assert run.rows('learner_0')[-1]['learner/steps']
 
 
+def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
+  result = subprocess.run(
+    [
+      *(sys.executable, 'launch.py', '--agent=dqn', '--env=gym:Pendulum-v1'),
+      f'--run_dir={tmp_path / "run"}',
+    ],
+    cwd=runs.ROOT,
+    capture_output=True,
+    text=True,
+    timeout=100,
+  )
+  assert result.returncode == 2, result.stderr
+  assert 'dqn takes discrete actions' in result.stderr
+  assert 'Traceback' not in result.stderr
+  assert not (tmp_path / 'run').exists()
+
+
 @pytest.mark.parametrize(
   'flag, expected',
   [
