@@ -6,6 +6,7 @@ python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 import contextlib
 import dataclasses
 import pathlib
+import re
 import sys
 
 from tools import check
@@ -123,6 +124,7 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
   allow_override=True,
 )
 _WRONG_USAGE = 2
+_INTERRUPTED = 130
 
 
 def main(argv: list[str]) -> int:
@@ -142,6 +144,8 @@ def main(argv: list[str]) -> int:
       return commands.export_policy(_run_dir())
     if _EVALUATE.value:
       return commands.evaluate(_run_dir(), _EPISODES.value)
+    if argv[1:]:
+      return refuse(f'{argv[1]!r} is no flag; see --help')
     return train(launch_type)
   except settings_lib.WrongUsage as e:
     return refuse(str(e))
@@ -277,9 +281,13 @@ def _run_dir() -> str | None:
 
 
 def _default_run_dir() -> pathlib.Path:
-  environment = _ENV.value.partition(':')[2].replace('/', '-')
+  environment = re.sub('[/:]', '-', _ENV.value.partition(':')[2])
   return run_dir_lib.default_path(f'{_AGENT.value}-{environment}')
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=parse_flags)
+  try:
+    app.run(main, flags_parser=parse_flags)
+  except KeyboardInterrupt:
+    # Before there was a run that could have stopped by itself.
+    sys.exit(_INTERRUPTED)

@@ -19,6 +19,7 @@ import numpy as np
 from absl import logging
 
 _MAGIC = b'launchpad-rl checkpoint 1\n'
+_SCALARS = {'b': 'a bool', 'i': 'an integer', 'u': 'an integer', 'f': 'a float'}
 _HASH_BYTES = hashlib.sha256().digest_size
 
 
@@ -149,8 +150,18 @@ def check_same_structure(saved: Any, current: Any) -> None:
 def _described(nest: Any) -> dict[str, str]:
   leaves, _ = jax.tree_util.tree_flatten_with_path(nest)
   return {
-    jax.tree_util.keystr(path) or 'the top': f'{leaf.dtype}{list(leaf.shape)}'
-    if hasattr(leaf, 'shape')
-    else type(leaf).__name__
+    jax.tree_util.keystr(path) or 'the top': _describe(leaf)
     for path, leaf in leaves
   }
+
+
+def _describe(leaf: Any) -> str:
+  if isinstance(leaf, bool | int | float):
+    # A count begins as Python's, and is an array after its first step.
+    leaf = np.asarray(leaf)
+  if not hasattr(leaf, 'shape'):
+    return type(leaf).__name__
+  kind = getattr(leaf.dtype, 'kind', None)
+  if leaf.shape == () and kind in _SCALARS:
+    return _SCALARS[kind]
+  return f'{leaf.dtype}{list(leaf.shape)}'

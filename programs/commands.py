@@ -48,6 +48,11 @@ def write_report(named: Sequence[str], path: str | None) -> int:
     run_dirs += [run_dir] if is_one else filter(None, run_dir.split(','))
   if not run_dirs:
     raise WrongUsage('--report: say of which runs with --run_dir')
+  # A shell's runs/* names whatever is there.
+  if holding := [path for path in run_dirs if run_dir_lib.holds_run(path)]:
+    for run_dir in filter(lambda each: each not in holding, run_dirs):
+      print(f'launch.py: left out {run_dir}, no run', file=sys.stderr)
+    run_dirs = holding
   try:
     print(report.write(run_dirs, path))
   except (OSError, ValueError) as e:

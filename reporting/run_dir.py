@@ -41,7 +41,7 @@ def create(path: pathlib.Path) -> None:
     ValueError: a run is there already.
     OSError: the directory cannot be made or written.
   """
-  if (path / _CONFIG).exists():
+  if holds_run(path):
     raise ValueError(
       f'{path} holds a run already; add --resume to go on with it, or name '
       'another directory'
@@ -70,6 +70,11 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
         f'--{name}={config.get(name)}; resume with the former, or take another '
         '--run_dir'
       )
+
+
+def holds_run(path: str | pathlib.Path) -> bool:
+  """Whether a run has begun in a directory."""
+  return (pathlib.Path(path) / _CONFIG).exists()
 
 
 def read_config(path: pathlib.Path) -> dict[str, Any]:

@@ -48,6 +48,25 @@ class State(NamedTuple):
   steps: jax.Array
 
 
+def make_loss(
+  network: networks_lib.FeedForwardNetwork, config: Config
+) -> Callable[[hk.Params, hk.Params, types.Transition], jax.Array]:
+  """Returns Huber's loss of the errors of `rlax.double_q_learning`."""
+
+  def loss(params, target_params, batch):
+    errors = jax.vmap(rlax.double_q_learning)(
+      network.apply(params, batch.observation),
+      batch.action,
+      batch.reward,
+      config.discount * batch.discount,
+      network.apply(target_params, batch.next_observation),
+      network.apply(params, batch.next_observation),
+    )
+    return jnp.mean(rlax.huber_loss(errors))
+
+  return loss
+
+
 class Learner(core.Learner):
   """Takes gradient steps on batches of transitions."""
 
@@ -61,18 +80,7 @@ class Learner(core.Learner):
     counter: counting.Counter,
   ):
     optimizer = optax.adam(config.learning_rate)
-
-    def loss(params, target_params, batch: types.Transition) -> jax.Array:
-      """Huber's loss of the errors of `rlax.double_q_learning`."""
-      errors = jax.vmap(rlax.double_q_learning)(
-        network.apply(params, batch.observation),
-        batch.action,
-        batch.reward,
-        config.discount * batch.discount,
-        network.apply(target_params, batch.next_observation),
-        network.apply(params, batch.next_observation),
-      )
-      return jnp.mean(rlax.huber_loss(errors))
+    loss = make_loss(network, config)
 
     @jax.jit
     def update(state: State, batch: types.Transition):

@@ -3,12 +3,14 @@
 import ast
 import dataclasses
 import difflib
+import math
 import re
 import typing
 from typing import Any, TypeVar
 
 Config = TypeVar('Config')
 
+_MAY_BE_0 = ('burn_in_length',)
 # A comma between settings is followed by a name and an equals sign.
 _BETWEEN = re.compile(r',(?=\s*\w+\s*=)')
 
@@ -38,6 +40,8 @@ def apply(config: Config, text: str) -> Config:
         f'there is no {name!r}; the nearest is {near!r} '
         f'({_describe(types[near])}). All: {", ".join(names)}'
       )
+    if name in changes:
+      raise ValueError(f'{name} is given twice')
     changes[name] = _value(name, value, types[name])
   return dataclasses.replace(config, **changes)
 
@@ -52,8 +56,18 @@ def _value(name: str, text: str, kind: Any) -> Any:
     if option is float and type(value) is int:
       return float(value)
     if _fits(value, option):
+      _check_sense(name, value)
       return value
   raise ValueError(f'{name} is {_describe(kind)}, not {text!r}')
+
+
+def _check_sense(name: str, value: Any) -> None:
+  """Raises `ValueError` for a number that no setting can have."""
+  if isinstance(value, float) and not math.isfinite(value):
+    raise ValueError(f'{name} is a number, not {value}')
+  # All whole numbers are counts.
+  if type(value) is int and value < (0 if name in _MAY_BE_0 else 1):
+    raise ValueError(f'{name} counts something, and cannot be {value}')
 
 
 def _is_union(kind: Any) -> bool:

@@ -20,6 +20,8 @@ def test_recorded_episodes_are_imitated(tmp_path):
   ):
     assert pupil.end() == 0, pupil.output
   assert pupil.left_over() == []
+  # A learner whose state begins with a Python number is restored all the same.
+  assert (pupil.run_dir / 'policy' / 'policy.json').exists(), pupil.output
   assert {name.partition('/')[0] for name in pupil.tasks()} == {
     'variable_server',
     'counter',

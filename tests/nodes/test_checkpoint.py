@@ -93,3 +93,10 @@ def test_another_network_is_named():
 def test_another_agent_is_named():
   with pytest.raises(checkpoint.CheckpointMismatchError, match='nothing'):
     checkpoint.check_same_structure({'q': np.zeros(2)}, {'pi': np.zeros(2)})
+
+
+def test_a_count_may_have_become_an_array():
+  checkpoint.check_same_structure({'steps': jnp.int32(7)}, {'steps': 0})
+  checkpoint.check_same_structure({'steps': 7}, {'steps': jnp.int32(0)})
+  with pytest.raises(checkpoint.CheckpointMismatchError, match='a float.*int'):
+    checkpoint.check_same_structure({'steps': 7.0}, {'steps': 0})

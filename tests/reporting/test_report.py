@@ -242,24 +242,35 @@ def test_the_command_takes_flags_commas_and_arguments(make_run, tmp_path):
 @pytest.mark.parametrize(
   'config, expected',
   [
-    (None, 'holds no run'),
     ('{"agent": ', 'config.json is damaged'),
     ('[]', 'config.json is damaged'),
   ],
 )
-def test_a_directory_without_a_run_is_refused(
-  make_run, tmp_path, config, expected
-):
+def test_a_damaged_run_is_refused(make_run, tmp_path, config, expected):
   run = make_run('a')
   (tmp_path / 'other').mkdir()
-  if config:
-    (tmp_path / 'other' / 'config.json').write_text(config)
+  (tmp_path / 'other' / 'config.json').write_text(config)
   result = _launch('--run_dir', run, '--run_dir', tmp_path / 'other')
   assert (result.returncode, result.stdout) == (2, '')
   assert len(result.stderr.splitlines()) == 1
   assert str(tmp_path / 'other') in result.stderr
   assert expected in result.stderr
   assert not (run / 'report.html').exists()
+
+
+def test_a_directory_without_a_run_is_left_out(make_run, tmp_path):
+  run = make_run('a')
+  (tmp_path / 'other').mkdir()
+  result = _launch('--run_dir', run, tmp_path / 'other')
+  assert result.returncode == 0, result.stderr
+  assert f'left out {tmp_path / "other"}' in result.stderr
+  assert (run / 'report.html').exists()
+
+
+def test_no_run_at_all_is_refused(tmp_path):
+  result = _launch('--run_dir', tmp_path)
+  assert (result.returncode, result.stdout) == (2, '')
+  assert 'holds no run' in result.stderr
 
 
 def test_no_directory_is_refused():

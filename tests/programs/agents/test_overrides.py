@@ -48,6 +48,10 @@ def test_fields_are_replaced(text, changes):
     ('layers=64', "layers is tuple[int, ...], not '64'"),
     ('layers=(64, 0.5)', 'tuple[int, ...]'),
     ('clip=yes', 'float | None'),
+    ('batch_size=-1', 'batch_size counts something'),
+    ('batch_size=0', 'cannot be 0'),
+    ('learning_rate=1e999', 'learning_rate is a number, not inf'),
+    ('batch_size=1,batch_size=2', 'given twice'),
     ('dueling', "'dueling' is not of the form field=value"),
   ],
 )
