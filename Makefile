@@ -8,7 +8,7 @@ EXTRAS := envs test
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup run test learn lint format lock doctor
+.PHONY: help setup run test thorough learn lint format lock doctor
 
 help:  ## Lists these commands.
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -21,6 +21,9 @@ run: setup  ## Trains an agent. Flags: make run ARGS='--num_actors=4'
 
 test: setup  ## Runs the tests. Options: make test ARGS='-k container'
 	@$(PYTHON) -m pytest $(ARGS)
+
+thorough: setup  ## Runs the tests that are too long for CI.
+	@$(PYTHON) -m pytest -m long $(ARGS)
 
 learn: setup  ## Has every agent learn, on 3 seeds, and prints what came of it.
 	@$(PYTHON) -m benchmarks.learn $(ARGS)

@@ -4,6 +4,8 @@ import pytest
 
 from tests.e2e import runs
 
+pytestmark = pytest.mark.long
+
 _SETTINGS = 'hidden_layer_sizes=(32,),batch_size=16,gradient_steps_per_step=0.1'
 
 
