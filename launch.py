@@ -198,14 +198,9 @@ def check_not_running(run_dir: pathlib.Path) -> None:
   """Raises `ValueError` if the run in a directory still goes on."""
   from backends import status
 
-  try:
-    launcher = status.read(str(run_dir / 'logs'))['launcher']
-  except FileNotFoundError:
-    return
-  if launcher['alive']:
+  if (pid := status.living(str(run_dir / 'logs'))) is not None:
     raise ValueError(
-      f'the run in {run_dir} still goes on, as process {launcher["pid"]}; stop '
-      'it first'
+      f'the run in {run_dir} still goes on, as process {pid}; stop it first'
     )
 
 

@@ -55,6 +55,22 @@ def read(directory: str) -> dict[str, Any]:
   return state
 
 
+def living(directory: str) -> int | None:
+  """Returns the pid of the launcher of a run that goes on, else None.
+
+  Args:
+    directory: the run's log folder.
+
+  Raises:
+    ValueError: the file is damaged.
+  """
+  try:
+    launcher = read(directory)['launcher']
+  except FileNotFoundError:
+    return None
+  return launcher['pid'] if launcher['alive'] else None
+
+
 def process_start(pid: int) -> str | None:
   """When a process began, in the kernel's ticks; None if there is none.
 

@@ -86,7 +86,8 @@ class EvaluatorLoop(core.Worker):
   def run(self) -> None:
     """Evaluates until stopped, and then whatever weights came last."""
     while not lp.wait_for_stop(_POLL_SECONDS):
-      if self._is_due() and self._has_news():
+      # In this order: what was due, and had no news, stays due.
+      if self._has_news() and self._is_due():
         self.evaluate()
     if self._has_news():
       self.evaluate()

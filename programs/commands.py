@@ -89,8 +89,8 @@ def evaluate(run_dir: str | None, num_episodes: int) -> int:
 
   path, run = _read(run_dir, 'evaluate')
   try:
-    goes_on = status.read(str(path / 'logs'))['launcher']['alive']
-  except (FileNotFoundError, ValueError):
+    goes_on = status.living(str(path / 'logs')) is not None
+  except ValueError:
     goes_on = False
   folder = path / _POLICY
   if (goes_on or not folder.exists()) and not keep_policy(path, run):

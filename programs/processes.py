@@ -50,7 +50,7 @@ def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
 
   random_key = seeding.process_key(experiment.seed, 'learner')
   try:
-    # All wait for this server, and shapes alone come three times as soon.
+    # All wait for this server, and shapes alone come sooner than values.
     shapes = jax.eval_shape(variables, random_key)
   except Exception:  # A learner that looks at its values must have them.
     shapes = variables(random_key)

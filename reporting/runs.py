@@ -4,20 +4,18 @@ import dataclasses
 import functools
 import itertools
 import pathlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from programs.agents import overrides
 from reporting import metrics, names
 from reporting import run_dir as run_dir_lib
 
 # After so long without a row of any process a run was resting: it had ended,
 # and was resumed.
 REST_SECONDS = 300.0
-# A comma between settings is followed by a name and an equals sign.
-_BETWEEN = re.compile(r',(?=\s*\w+\s*=)')
 _UNSET = 'default'
 # Their values speak for themselves.
 _BARE = ('agent', 'env')
@@ -96,9 +94,8 @@ def load(run_dir: str | pathlib.Path) -> Run:
   path = pathlib.Path(run_dir).resolve()
   config = run_dir_lib.read_config(path)
   settings = {name: _text(value) for name, value in config.items()}
-  for setting in filter(None, _BETWEEN.split(settings.pop('config', ''))):
-    name, _, value = setting.partition('=')
-    settings[f'config.{name.strip()}'] = _text(value.strip())
+  for name, _, value in overrides.split(settings.pop('config', '')):
+    settings[f'config.{name}'] = _text(value)
   settings.pop('run_dir', None)
   return Run(path, settings.pop('seed', ''), settings)
 

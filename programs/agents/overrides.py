@@ -15,6 +15,15 @@ _MAY_BE_0 = ('burn_in_length',)
 _BETWEEN = re.compile(r',(?=\s*\w+\s*=)')
 
 
+def split(text: str) -> list[tuple[str, str, str]]:
+  """Returns the settings in a text: name, equals sign or nothing, and value."""
+  settings = filter(None, map(str.strip, _BETWEEN.split(text)))
+  return [
+    tuple(part.strip() for part in setting.partition('='))
+    for setting in settings
+  ]
+
+
 def apply(config: Config, text: str) -> Config:
   """Returns a config with some of its fields replaced.
 
@@ -30,10 +39,9 @@ def apply(config: Config, text: str) -> Config:
   types = typing.get_type_hints(type(config))
   names = [field.name for field in dataclasses.fields(config)]
   changes = {}
-  for setting in filter(None, map(str.strip, _BETWEEN.split(text))):
-    name, equals, value = (part.strip() for part in setting.partition('='))
+  for name, equals, value in split(text):
     if not equals:
-      raise ValueError(f'{setting!r} is not of the form field=value')
+      raise ValueError(f'{name!r} is not of the form field=value')
     if name not in names:
       (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
       raise ValueError(

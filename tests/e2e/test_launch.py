@@ -47,8 +47,8 @@ def test_an_evaluation_is_of_one_version_and_when_it_is_due(run):
   assert versions[::2] == versions[1::2]
   assert versions[::2] == sorted(set(versions))
   # The last is of the final weights, whenever they came.
-  steps = run.column('evaluator_0', 'learner/steps')[2:-2:2]
-  multiples = [count // 200 for count in steps]
+  rows = run.rows('evaluator_0')[2:-2:2]
+  multiples = [float(row['learner/steps']) // 200 for row in rows]
   assert multiples == sorted(set(multiples))
   assert len(multiples) >= 3
 
