@@ -23,6 +23,16 @@ import container
 Nest = dict[str, np.ndarray]
 
 
+def make_values(megabytes: float, leaves: int, seed: int = 0) -> Nest:
+  """A nest of random float32 leaves of equal size."""
+  rng = np.random.default_rng(seed)
+  size = int(megabytes * 1e6) // 4 // leaves
+  return {
+    f'leaf_{i:03d}': rng.standard_normal(size, np.float32)
+    for i in range(leaves)
+  }
+
+
 class Peer(abc.ABC):
   """One way to move weights.
 

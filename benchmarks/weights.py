@@ -35,16 +35,6 @@ _CHECKS = 1000
 _POLL_SECONDS = 0.0005
 
 
-def make_values(megabytes: float, leaves: int, seed: int = 0) -> peers.Nest:
-  """A nest of random float32 leaves of equal size."""
-  rng = np.random.default_rng(seed)
-  size = int(megabytes * 1e6) // 4 // leaves
-  return {
-    f'leaf_{i:03d}': rng.standard_normal(size, np.float32)
-    for i in range(leaves)
-  }
-
-
 def _serving(peer: peers.Peer, values: peers.Nest) -> dict[str, Callable]:
   address, kept = peer.serve(values)
   return {'address': lambda: address, 'kept': lambda: bool(kept)}
@@ -103,7 +93,7 @@ def measure(
   make_peer: Callable[[], peers.Peer], megabytes: float, readers: int
 ) -> dict[str, Any]:
   """Times one peer with one payload and one number of readers."""
-  values = make_values(megabytes, _LEAVES.value)
+  values = peers.make_values(megabytes, _LEAVES.value)
   peer = make_peer()
   roles = [crew.Role(lambda: _serving(peer, values))]
   try:
@@ -179,7 +169,7 @@ def _time_news(pusher: crew.Role, reader: crew.Role) -> dict[str, float]:
 
 
 def _memcpy(megabytes: float, readers: int) -> dict[str, Any]:
-  values = make_values(megabytes, _LEAVES.value)
+  values = peers.make_values(megabytes, _LEAVES.value)
   seconds = min(peers.memcpy_seconds(values) for _ in range(5))
   return {
     'payload_mb': megabytes,
