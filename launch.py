@@ -198,7 +198,8 @@ def check_not_running(run_dir: pathlib.Path) -> None:
   """Raises `ValueError` if the run in a directory still goes on."""
   from backends import status
 
-  if (pid := status.living(str(run_dir / 'logs'))) is not None:
+  pid = status.living(str(run_dir / 'logs'))
+  if pid is not None:
     raise ValueError(
       f'the run in {run_dir} still goes on, as process {pid}; stop it first'
     )
