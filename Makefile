@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Passed on by run and test: make run ARGS='--num_actors=4'
 ARGS ?=
 # The extras whose packages requirements.lock holds.
-EXTRAS := envs test
+EXTRAS := envs ray test video wandb
 
 PYTHON := .venv/bin/python
 
