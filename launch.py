@@ -23,6 +23,12 @@ from reporting import run_dir as run_dir_lib
 _NUM_ACTORS = flags.DEFINE_integer(
   'num_actors', 2, 'Actor processes.', lower_bound=1
 )
+_ENVS_PER_ACTOR = flags.DEFINE_integer(
+  'envs_per_actor',
+  1,
+  'Environments in each actor process; one call of the policy steps all.',
+  lower_bound=1,
+)
 _AGENT = flags.DEFINE_enum('agent', 'sac', agents.AGENTS, 'What learns.')
 _ENV = flags.DEFINE_string(
   'env', 'gym:Pendulum-v1', 'Where it acts, such as gym:ID for Gymnasium.'

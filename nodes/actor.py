@@ -33,7 +33,7 @@ class ActorLoop(core.Worker):
 
   def run(self) -> None:
     """Runs episodes to the limit."""
-    while not self._enough(self.run_episode()):
+    while not is_enough(self.run_episode(), self._max_actor_steps):
       pass
 
   def run_episode(self) -> loggers.LoggingData:
@@ -42,9 +42,11 @@ class ActorLoop(core.Worker):
     self._logger.write(result)
     return result
 
-  def _enough(self, result: loggers.LoggingData) -> bool:
-    steps = result.get(counter_lib.ACTOR_STEPS, 0)
-    return self._max_actor_steps is not None and steps >= self._max_actor_steps
+
+def is_enough(row: loggers.LoggingData, max_actor_steps: int | None) -> bool:
+  """Tells from an episode's row whether the next need not begin."""
+  steps = row.get(counter_lib.ACTOR_STEPS, 0)
+  return max_actor_steps is not None and steps >= max_actor_steps
 
 
 class WeightsObserver(observers.EnvLoopObserver):

@@ -107,6 +107,8 @@ class ExperimentConfig:
     environment_factory: makes an environment from a uint32 seed.
     max_num_actor_steps: environment steps of all actors together after which
       the program stops, or None to run until it is stopped.
+    envs_per_actor: environments in each actor process, of which one call of the
+      policy steps all.
     max_num_learner_steps: steps of the learner after which it stops, or None.
     seed: from which every process derives its own random key.
     policy_factory: makes the actors' policy. None asks `builder.make_policy`.
@@ -130,6 +132,7 @@ class ExperimentConfig:
   environment_factory: EnvironmentFactory
   max_num_actor_steps: int | None
   max_num_learner_steps: int | None = None
+  envs_per_actor: int = 1
   seed: int = 0
   policy_factory: PolicyFactory | None = None
   eval_policy_factory: PolicyFactory | None = None

@@ -7,7 +7,7 @@ import compat  # noqa: F401
 
 import jax
 import reverb
-from acme import core, environment_loop, specs
+from acme import core, specs
 from acme.jax import utils
 from acme.utils import counting, loggers
 
@@ -16,7 +16,7 @@ from nodes import actor as actor_lib
 from nodes import counter as counter_lib
 from nodes import counter_client, worker
 from nodes import learner as learner_lib
-from programs import builders, seeding
+from programs import actor_loops, builders, seeding
 from programs.experiment import ExperimentConfig, make_policy
 
 # Small agents step hundreds of times a second: more versions than this cost
@@ -165,36 +165,38 @@ def actor(
       counter.begin(f'actor/{actor_id}'),
     )
   )
-  environment = experiment.environment_factory(
-    utils.sample_uint32(environment_key)
-  )
-  spec = specs.make_environment_spec(environment)
+  environments = [
+    experiment.environment_factory(utils.sample_uint32(key))
+    for key in _split(environment_key, experiment.envs_per_actor)
+  ]
+  spec = specs.make_environment_spec(environments[0])
   networks = experiment.network_factory(spec)
   policy = make_policy(experiment, networks, spec, evaluation=False)
   variable_source = container.VariableSource(variables)
   logger = experiment.logger_factory('actor', 'actor_steps', actor_id)
-  loop = environment_loop.EnvironmentLoop(
-    environment,
-    builder.make_actor(
-      actor_key,
-      policy,
-      spec,
-      variable_source,
-      builder.make_adder(replay, spec, policy),
+  loop = actor_loops.make_loop(
+    experiment,
+    environments,
+    lambda key, adder: builder.make_actor(
+      key, policy, spec, variable_source, adder
     ),
+    lambda: builder.make_adder(replay, spec, policy),
+    actor_key,
     # Each episode is reported at once, so that the run stops where it should.
     counter_client.Counter(counter, 'actor', time_delta=0.0),
     logger,
-    observers=[
-      *experiment.observers,
-      actor_lib.WeightsObserver(variable_source),
-    ],
+    actor_lib.WeightsObserver(variable_source),
   )
   return worker.StoppableWorker(
-    actor_lib.ActorLoop(loop, logger, experiment.max_num_actor_steps),
+    loop,
     # The container first: that ends a thread which waits for weights.
-    [variables.close, logger.close, environment.close],
+    [variables.close, logger.close, *(e.close for e in environments)],
   )
+
+
+def _split(key: jax.Array, number: int) -> Sequence[jax.Array]:
+  # One environment has the key itself: its episodes are as they always were.
+  return [key] if number == 1 else [*jax.random.split(key, number)]
 
 
 def evaluator(

@@ -26,6 +26,7 @@ class Settings:
   config: str
   seed: int
   num_actors: int
+  envs_per_actor: int
   num_steps: int
   program: str
   demonstrations: str | None
@@ -94,6 +95,7 @@ class Settings:
       environment_factory=environment_factory,
       max_num_actor_steps=None if is_offline else self.num_steps,
       max_num_learner_steps=self.num_steps if is_offline else None,
+      envs_per_actor=self.envs_per_actor,
       seed=self.seed,
       policy_factory=parts.policy_factory,
       eval_policy_factory=parts.eval_policy_factory,

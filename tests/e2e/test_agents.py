@@ -22,6 +22,8 @@ _RUNS = [
   ('r2d2', 'bsuite:catch/0', 600, _SEQUENCES + ',min_replay_size=20'),
   ('impala', 'bsuite:catch/0', 1000, _SEQUENCES + ',sequence_length=10'),
 ]
+# One that keeps a state from step to step, and one whose replay is a queue.
+_ENVS_PER_ACTOR = {'r2d2': 3, 'ppo': 2}
 # In `test_launch` and `test_offline`.
 _ELSEWHERE = {'sac', 'bc'}
 
@@ -36,6 +38,7 @@ def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
   if agent in configs.IMITATORS:
     recordings.record(tmp_path / 'teacher', env, 2)
     flags.append(f'--demonstrations={tmp_path / "teacher"}')
+  flags.append(f'--envs_per_actor={_ENVS_PER_ACTOR.get(agent, 1)}')
   run = runs.Run(tmp_path / 'run')
   with run.launch(*flags, f'--config={settings}', '--num_actors=1'):
     assert run.end() == 0, run.output

@@ -1,0 +1,201 @@
+"""The actor of several environments: one policy call steps them all."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import compat  # noqa: F401
+
+import dm_env
+import jax
+import numpy as np
+import tree
+from acme import adders, core
+from acme.agents.jax import actors
+from acme.jax import utils
+from acme.utils import counting, loggers
+from acme.utils import observers as observers_lib
+
+from nodes import actor as actor_lib
+
+
+class BatchedPolicy:
+  """The policy of a `GenericActor`, for a batch of episodes.
+
+  Each episode has a random key and a state of its own: row by row it acts as
+  the actor itself would, up to the order in which floats are summed.
+  """
+
+  def __init__(self, actor: core.Actor, random_keys: jax.Array):
+    """Takes the policy out of an actor.
+
+    Args:
+      actor: holds it, and keeps its parameters up to date.
+      random_keys: uint32[batch, 2], one for each row's episodes.
+
+    Raises:
+      TypeError: the actor does not show its policy.
+    """
+    if not isinstance(actor, actors.GenericActor):
+      raise TypeError(
+        f'{type(actor).__name__} acts in one environment at a time; leave out '
+        "--envs_per_actor, or have the builder's make_actor return an "
+        'acme.agents.jax.actors.GenericActor'
+      )
+    self._actor = actor
+    self._keys = [*random_keys]
+    init, select_action = actor._init, actor._policy
+    get_extras = actor._get_extras
+
+    def act(parameters, observation, state):
+      action, state = select_action(parameters, observation, state)
+      return action, get_extras(state), state
+
+    def replace_row(states, row, key):
+      return jax.tree_util.tree_map(
+        lambda all_rows, fresh: all_rows.at[row].set(fresh), states, init(key)
+      )
+
+    # As `GenericActor` does, whatever accelerators there are.
+    self._act = jax.jit(jax.vmap(act, in_axes=(None, 0, 0)), backend='cpu')
+    self._replace_row = jax.jit(replace_row, backend='cpu')
+    self._states = jax.jit(jax.vmap(init), backend='cpu')(random_keys)
+
+  def begin(self, row: int) -> None:
+    """Begins an episode in a row."""
+    self._keys[row], key = jax.random.split(self._keys[row])
+    self._states = self._replace_row(self._states, row, key)
+    if self._actor._per_episode_update:
+      self._actor._variable_client.update_and_wait()
+
+  def act(self, observations: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Returns each row's action and what its adder keeps beside it.
+
+    Args:
+      observations: a nest a row, each as the environment gave it.
+    """
+    batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
+    actions, extras, self._states = self._act(
+      self._actor._params, batch, self._states
+    )
+    both = utils.to_numpy((actions, extras))
+    return [
+      jax.tree_util.tree_map(lambda leaf, row=row: np.asarray(leaf[row]), both)
+      for row in range(len(observations))
+    ]
+
+  def update(self) -> None:
+    """Takes newer parameters, if there are any."""
+    self._actor.update()
+
+
+@dataclasses.dataclass
+class Lane:
+  """One environment and the episode in it.
+
+  Attributes:
+    environment: of this lane alone, as is all else.
+    adder: records the steps.
+    observers: see the steps.
+  """
+
+  environment: dm_env.Environment
+  adder: adders.Adder | None
+  observers: Sequence[observers_lib.EnvLoopObserver] = ()
+
+  def begin(self) -> None:
+    """Begins an episode."""
+    self._began, self._steps = time.time(), 0
+    self._return = tree.map_structure(
+      lambda spec: np.zeros(spec.shape, spec.dtype),
+      self.environment.reward_spec(),
+    )
+    self.timestep = self.environment.reset()
+    if self.adder:
+      self.adder.add_first(self.timestep)
+    for observer in self.observers:
+      observer.observe_first(self.environment, self.timestep)
+
+  def step(self, action: Any, extras: Any) -> None:
+    """Takes one step of the episode."""
+    self.timestep = self.environment.step(action)
+    if self.adder:
+      self.adder.add(action, self.timestep, extras=extras)
+    for observer in self.observers:
+      observer.observe(self.environment, self.timestep, action)
+    self._steps += 1
+    self._return = tree.map_structure(
+      np.add, self._return, self.timestep.reward
+    )
+
+  def end(self, counter: counting.Counter) -> dict[str, Any]:
+    """Counts the episode; returns the row that Acme's loop would."""
+    row = {
+      'episode_length': self._steps,
+      'episode_return': self._return,
+      'steps_per_second': self._steps / (time.time() - self._began),
+      **counter.increment(episodes=1, steps=self._steps),
+    }
+    for observer in self.observers:
+      row.update(observer.get_metrics())
+    return row
+
+
+class VectorActorLoop(core.Worker):
+  """Steps all environments in turn, each through episodes of its own."""
+
+  def __init__(
+    self,
+    lanes: Sequence[Lane],
+    policy: BatchedPolicy,
+    counter: counting.Counter,
+    logger: loggers.Logger,
+    max_actor_steps: int | None = None,
+  ):
+    """Makes the loop.
+
+    Args:
+      lanes: a row of the policy's batch each.
+      policy: acts in all of them at once.
+      counter: counts each episode as it ends.
+      logger: gets one row an episode.
+      max_actor_steps: as for `actor.ActorLoop`; episodes that are under way are
+        finished.
+    """
+    self._lanes = tuple(lanes)
+    self._policy = policy
+    self._counter = counter
+    self._logger = logger
+    self._max_actor_steps = max_actor_steps
+
+  def run(self) -> None:
+    """Runs episodes to the limit."""
+    for index in range(len(self._lanes)):
+      self._begin(index)
+    active = {*range(len(self._lanes))}
+    while active:
+      active -= self._step(active)
+
+  def _begin(self, index: int) -> None:
+    self._lanes[index].begin()
+    self._policy.begin(index)
+
+  def _step(self, active: set[int]) -> set[int]:
+    """Steps the active lanes; returns which of them have come to their end."""
+    # Those at their end stay in the batch, whose shape is compiled.
+    acts = self._policy.act([lane.timestep.observation for lane in self._lanes])
+    ended = set()
+    for index in sorted(active):
+      lane = self._lanes[index]
+      lane.step(*acts[index])
+      if not lane.timestep.last():
+        continue
+      row = lane.end(self._counter)
+      self._logger.write(row)
+      if actor_lib.is_enough(row, self._max_actor_steps):
+        ended.add(index)
+      else:
+        self._begin(index)
+    self._policy.update()
+    return ended

@@ -1,0 +1,66 @@
+"""What steps an actor's environments: Acme's loop for one, a batch for more."""
+
+import copy
+from collections.abc import Callable, Sequence
+
+import compat  # noqa: F401
+
+import dm_env
+import jax
+from acme import adders, core, environment_loop
+from acme.utils import counting, loggers, observers
+
+from nodes import actor as actor_lib
+from nodes import vector_actor
+from programs.experiment import ExperimentConfig
+
+
+def make_loop(
+  experiment: ExperimentConfig,
+  environments: Sequence[dm_env.Environment],
+  make_actor: Callable[[jax.Array, adders.Adder | None], core.Actor],
+  make_adder: Callable[[], adders.Adder | None],
+  random_key: jax.Array,
+  counter: counting.Counter,
+  logger: loggers.Logger,
+  weights_observer: observers.EnvLoopObserver,
+) -> core.Worker:
+  """Returns the loop of one actor process.
+
+  Args:
+    experiment: its observers see every step, and it says when it is enough.
+    environments: of this process.
+    make_actor: makes an actor from a random key and an adder.
+    make_adder: makes what records the steps of one environment.
+    random_key: of this process.
+    counter: counts each episode as it ends.
+    logger: gets one row an episode.
+    weights_observer: says which weights were used.
+
+  Raises:
+    TypeError: there are several environments, and the actor is made for one.
+  """
+  if len(environments) == 1:
+    loop = environment_loop.EnvironmentLoop(
+      environments[0],
+      make_actor(random_key, make_adder()),
+      counter,
+      logger,
+      observers=[*experiment.observers, weights_observer],
+    )
+    return actor_lib.ActorLoop(loop, logger, experiment.max_num_actor_steps)
+  lanes = [
+    vector_actor.Lane(
+      environment,
+      make_adder(),
+      # They keep what belongs to one episode.
+      [*copy.deepcopy(experiment.observers), weights_observer],
+    )
+    for environment in environments
+  ]
+  policy = vector_actor.BatchedPolicy(
+    make_actor(random_key, None), jax.random.split(random_key, len(lanes))
+  )
+  return vector_actor.VectorActorLoop(
+    lanes, policy, counter, logger, experiment.max_num_actor_steps
+  )
