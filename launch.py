@@ -76,6 +76,9 @@ _SEED = flags.DEFINE_integer(
   lower_bound=0,
   upper_bound=2**31 - 1,
 )
+_SEEDS = flags.DEFINE_list(
+  'seeds', [], 'A run for each of these seeds, in directories within --run_dir.'
+)
 _RUN_DIR = flags.DEFINE_multi_string(
   'run_dir',
   None,
@@ -152,6 +155,8 @@ def main(argv: list[str]) -> int:
       return commands.evaluate(_run_dir(), _EPISODES.value)
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
+    if _SEEDS.value:
+      return run_seeds()
     return train(launch_type)
   except settings_lib.WrongUsage as e:
     return refuse(str(e))
@@ -173,6 +178,24 @@ def train(launch_type: str) -> int:
     with contextlib.suppress(OSError):
       run_dir.rmdir()
     raise
+
+
+def run_seeds() -> int:
+  """Runs what the flags describe for each of `--seeds`; returns the exit code.
+
+  Raises:
+    settings_lib.WrongUsage: there is no such program, or no such seeds.
+  """
+  from programs import seeds
+
+  chosen = seeds.parse(_SEEDS.value)
+  settings().check()
+  if _RESUME.value:
+    raise settings_lib.WrongUsage(
+      '--resume with --seeds: resume the run of each seed by itself'
+    )
+  directory = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
+  return seeds.run(chosen, sys.argv[1:], _NUM_ACTORS.value, directory)
 
 
 def settings() -> settings_lib.Settings:

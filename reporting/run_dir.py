@@ -21,6 +21,7 @@ _CONFIG = 'config.json'
 # What a resumed run may change: how long and how it runs, not what it learns.
 _MAY_CHANGE = (
   'num_actors',
+  'envs_per_actor',
   'num_steps',
   'evaluations',
   'checkpoint_every',
