@@ -93,6 +93,12 @@ _CHECKPOINT_EVERY = flags.DEFINE_float(
 _CHECKPOINT_REPLAY = flags.DEFINE_bool(
   'checkpoint_replay', False, 'Whether checkpoints keep replay as well.'
 )
+_PROFILE = flags.DEFINE_bool(
+  'profile',
+  False,
+  "Whether to time what each process does, and to trace some of the learner's "
+  'steps.',
+)
 _STUCK_AFTER = flags.DEFINE_float(
   'stuck_after',
   60.0,
@@ -251,7 +257,7 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
     return launch_stock(make_program(), launch_type)
   from backends import local
   from programs import roles
-  from reporting import curve, summary
+  from reporting import curve, profile, summary
   from watchdog import stall
 
   print(f'{"run directory":<15}{run_dir}', flush=True)
@@ -270,6 +276,8 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   # After a failure, its cause stays the last thing printed.
   if result.cause is None:
     print(summary.summarize(run_dir, result.wall_time), flush=True)
+    if run.profile:
+      print(profile.page(run_dir), flush=True)
   # Whoever interrupts a run waits for its end.
   if result.exit_code == 0:
     commands.keep_policy(run_dir, run)

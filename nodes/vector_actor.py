@@ -2,13 +2,14 @@
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import compat  # noqa: F401
 
 import dm_env
 import jax
+import jax.numpy as jnp
 import numpy as np
 import tree
 from acme import adders, core
@@ -52,20 +53,31 @@ class BatchedPolicy:
       action, state = select_action(parameters, observation, state)
       return action, get_extras(state), state
 
-    def replace_row(states, row, key):
+    def act_either(parameters, observation, state, first_state, is_first):
+      # The two may differ in structure, as those of Acme's PPO do.
+      later = act(parameters, observation, state)
+      first = act(parameters, observation, first_state)
       return jax.tree_util.tree_map(
-        lambda all_rows, fresh: all_rows.at[row].set(fresh), states, init(key)
+        lambda a, b: jnp.where(is_first, a, b), first, later
       )
 
-    # As `GenericActor` does, whatever accelerators there are.
-    self._act = jax.jit(jax.vmap(act, in_axes=(None, 0, 0)), backend='cpu')
-    self._replace_row = jax.jit(replace_row, backend='cpu')
-    self._states = jax.jit(jax.vmap(init), backend='cpu')(random_keys)
+    def replace_row(states, row, key):
+      return jax.tree_util.tree_map(
+        lambda rows, fresh: rows.at[row].set(fresh), states, init(key)
+      )
+
+    self._act = _jit(jax.vmap(act, (None, 0, 0)))
+    self._act_either = _jit(jax.vmap(act_either, (None, 0, 0, 0, 0)))
+    self._replace_row = _jit(replace_row)
+    self._states = None
+    self._first_states = _jit(jax.vmap(init))(random_keys)
+    self._is_first = np.ones(len(random_keys), bool)
 
   def begin(self, row: int) -> None:
     """Begins an episode in a row."""
     self._keys[row], key = jax.random.split(self._keys[row])
-    self._states = self._replace_row(self._states, row, key)
+    self._first_states = self._replace_row(self._first_states, row, key)
+    self._is_first[row] = True
     if self._actor._per_episode_update:
       self._actor._variable_client.update_and_wait()
 
@@ -76,9 +88,17 @@ class BatchedPolicy:
       observations: a nest a row, each as the environment gave it.
     """
     batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
-    actions, extras, self._states = self._act(
-      self._actor._params, batch, self._states
-    )
+    parameters = self._actor._params
+    if self._is_first.all():
+      result = self._act(parameters, batch, self._first_states)
+    elif self._is_first.any():
+      result = self._act_either(
+        parameters, batch, self._states, self._first_states, self._is_first
+      )
+    else:
+      result = self._act(parameters, batch, self._states)
+    actions, extras, self._states = result
+    self._is_first[:] = False
     both = utils.to_numpy((actions, extras))
     return [
       jax.tree_util.tree_map(lambda leaf, row=row: np.asarray(leaf[row]), both)
@@ -88,6 +108,11 @@ class BatchedPolicy:
   def update(self) -> None:
     """Takes newer parameters, if there are any."""
     self._actor.update()
+
+
+def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
+  # Where `GenericActor` acts, whatever accelerators there are.
+  return jax.jit(function, backend='cpu')
 
 
 @dataclasses.dataclass

@@ -11,7 +11,7 @@ from acme import adders, core, environment_loop
 from acme.utils import counting, loggers, observers
 
 from nodes import actor as actor_lib
-from nodes import vector_actor
+from nodes import timing, vector_actor
 from programs.experiment import ExperimentConfig
 
 
@@ -24,6 +24,7 @@ def make_loop(
   counter: counting.Counter,
   logger: loggers.Logger,
   weights_observer: observers.EnvLoopObserver,
+  timer: timing.Timer,
 ) -> core.Worker:
   """Returns the loop of one actor process.
 
@@ -36,14 +37,23 @@ def make_loop(
     counter: counts each episode as it ends.
     logger: gets one row an episode.
     weights_observer: says which weights were used.
+    timer: of what the parts do.
 
   Raises:
     TypeError: there are several environments, and the actor is made for one.
   """
+  environments = [timer.time(e, timing.ENVIRONMENT) for e in environments]
+
+  def make_timed_adder():
+    return timer.time(make_adder(), timing.ADDER)
+
+  def make_timed_actor(adder):
+    return timer.time(make_actor(random_key, adder), timing.ACTOR)
+
   if len(environments) == 1:
     loop = environment_loop.EnvironmentLoop(
       environments[0],
-      make_actor(random_key, make_adder()),
+      make_timed_actor(make_timed_adder()),
       counter,
       logger,
       observers=[*experiment.observers, weights_observer],
@@ -52,14 +62,17 @@ def make_loop(
   lanes = [
     vector_actor.Lane(
       environment,
-      make_adder(),
+      make_timed_adder(),
       # They keep what belongs to one episode.
       [*copy.deepcopy(experiment.observers), weights_observer],
     )
     for environment in environments
   ]
-  policy = vector_actor.BatchedPolicy(
-    make_actor(random_key, None), jax.random.split(random_key, len(lanes))
+  policy = timer.time(
+    vector_actor.BatchedPolicy(
+      make_timed_actor(None), jax.random.split(random_key, len(lanes))
+    ),
+    timing.BATCHED_POLICY,
   )
   return vector_actor.VectorActorLoop(
     lanes, policy, counter, logger, experiment.max_num_actor_steps

@@ -15,7 +15,7 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import checkpoint, counter_client, journal, replay
+from nodes import checkpoint, counter_client, journal, replay, timing
 from nodes import evaluator as evaluator_lib
 from nodes import schedule as schedule_lib
 from programs import builders
@@ -123,6 +123,7 @@ class ExperimentConfig:
     logger_factory: makes each process's logger.
     checkpointing: where and how often, or None to keep nothing.
     variable_names: what actors ask the learner's `get_variables` for.
+    profile_dir: where each process writes what its time went to, or None.
     dataset_factory: makes the learner's batches where there is no replay; None
       asks the builder for those from replay.
   """
@@ -143,6 +144,7 @@ class ExperimentConfig:
   logger_factory: LoggerFactory = default_logger_factory
   checkpointing: checkpoint.CheckpointingConfig | None = None
   variable_names: Sequence[str] = ('policy',)
+  profile_dir: str | None = None
   dataset_factory: Callable[[], Iterator[Any]] | None = None
 
   def get_environment_spec(self) -> specs.EnvironmentSpec:
@@ -170,6 +172,12 @@ class ExperimentConfig:
     if self.checkpointing is None:
       return None
     return journal.Journal(f'{self.checkpointing.directory}/{process}.journal')
+
+  def get_timer(self, label: str, task_id: int = 0) -> timing.Timer:
+    """Returns the timer of one process; it times if that is asked for."""
+    if self.profile_dir is None:
+      return timing.NoTimer()
+    return timing.TreeTimer(f'{self.profile_dir}/{label}_{task_id}.json')
 
   def get_replay_checkpointing(self) -> replay.ReplayCheckpointing | None:
     """Returns how replay is kept, if it is to be."""

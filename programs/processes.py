@@ -1,6 +1,7 @@
 """What each process of the program builds when it starts."""
 
 import contextlib
+import dataclasses
 from collections.abc import Sequence
 
 import compat  # noqa: F401
@@ -14,7 +15,7 @@ from acme.utils import counting, loggers
 import container
 from nodes import actor as actor_lib
 from nodes import counter as counter_lib
-from nodes import counter_client, worker
+from nodes import counter_client, timing, worker
 from nodes import learner as learner_lib
 from programs import actor_loops, builders, seeding
 from programs.experiment import ExperimentConfig, make_policy
@@ -98,30 +99,38 @@ def learner(
   spec = experiment.get_environment_spec()
   checkpointer = experiment.get_checkpointer('learner')
   saved = checkpointer.restore() if checkpointer else None
-  publisher = container.Publisher(
-    variables,
-    every_seconds=_PUBLISH_SECONDS,
-    version=learner_lib.version_saved(saved),
+  timer = experiment.get_timer('learner')
+  publisher = timer.time(
+    container.Publisher(
+      variables,
+      every_seconds=_PUBLISH_SECONDS,
+      version=learner_lib.version_saved(saved),
+    ),
+    timing.PUBLISHER,
   )
   if experiment.dataset_factory is None:
     samples = learner_lib.Samples(builder.make_dataset_iterator(replay))
   else:
     samples = learner_lib.Samples(experiment.dataset_factory())
+  timer.time(samples, timing.SAMPLES)
   counts = counter_client.Counter(counter, 'learner')
   logger = learner_lib.WithMetrics(
     experiment.logger_factory('learner', 'learner_steps', 0),
     [publisher.metrics, samples.metrics],
   )
+  learner = builder.make_learner(
+    seeding.process_key(experiment.seed, 'learner'),
+    experiment.network_factory(spec),
+    samples,
+    lambda *args, **kwargs: logger,
+    spec,
+    replay,
+    counts,
+  )
+  trace = timing.Trace(experiment.profile_dir)
+  trace.follow(learner)
   loop = learner_lib.LearnerLoop(
-    builder.make_learner(
-      seeding.process_key(experiment.seed, 'learner'),
-      experiment.network_factory(spec),
-      samples,
-      lambda *args, **kwargs: logger,
-      spec,
-      replay,
-      counts,
-    ),
+    timer.time(learner, timing.LEARNER),
     experiment.variable_names,
     publisher,
     checkpointer,
@@ -137,7 +146,16 @@ def learner(
     variables.close()
 
   return worker.StoppableWorker(
-    loop, [loop.checkpoint, end_publishing, logger.close]
+    loop,
+    [
+      loop.checkpoint,
+      end_publishing,
+      logger.close,
+      timer.close,
+      trace.close,
+      # Last, since a counter that is away is waited for.
+      counts.sync,
+    ],
   )
 
 
@@ -174,6 +192,7 @@ def actor(
   policy = make_policy(experiment, networks, spec, evaluation=False)
   variable_source = container.VariableSource(variables)
   logger = experiment.logger_factory('actor', 'actor_steps', actor_id)
+  timer = experiment.get_timer('actor', actor_id)
   loop = actor_loops.make_loop(
     experiment,
     environments,
@@ -186,11 +205,17 @@ def actor(
     counter_client.Counter(counter, 'actor', time_delta=0.0),
     logger,
     actor_lib.WeightsObserver(variable_source),
+    timer,
   )
   return worker.StoppableWorker(
     loop,
     # The container first: that ends a thread which waits for weights.
-    [variables.close, logger.close, *(e.close for e in environments)],
+    [
+      variables.close,
+      logger.close,
+      timer.close,
+      *(e.close for e in environments),
+    ],
   )
 
 
@@ -206,17 +231,26 @@ def evaluator(
   evaluator_id: int,
 ) -> core.Worker:
   """An evaluator: whatever its factory makes of the newest weights."""
-  factory = experiment.get_evaluator_factories()[evaluator_id]
-  loop = factory(
+  timer = experiment.get_timer('evaluator', evaluator_id)
+  timed = dataclasses.replace(
+    experiment,
+    environment_factory=lambda seed: timer.time(
+      experiment.environment_factory(seed), timing.ENVIRONMENT
+    ),
+  )
+  make_actor = builders.make_actor_of_either_form(
+    experiment.get_builder(), experiment.get_environment_spec
+  )
+  loop = timed.get_evaluator_factories()[evaluator_id](
     seeding.process_key(experiment.seed, 'evaluator', evaluator_id),
     container.VariableSource(variables),
     counter,
-    builders.make_actor_of_either_form(
-      experiment.get_builder(), experiment.get_environment_spec
+    lambda *args, **kwargs: timer.time(
+      make_actor(*args, **kwargs), timing.ACTOR
     ),
   )
   return worker.StoppableWorker(
     loop,
-    [variables.close, getattr(loop, 'close', lambda: None)],
+    [variables.close, getattr(loop, 'close', lambda: None), timer.close],
     linger_seconds=_LAST_EVALUATION_SECONDS,
   )

@@ -34,6 +34,7 @@ class Settings:
   evaluations: str
   checkpoint_every: float
   checkpoint_replay: bool
+  profile: bool
 
   def check(self) -> None:
     """Checks what can be checked without Acme.
@@ -76,7 +77,7 @@ class Settings:
 
     from nodes import checkpoint
     from programs import experiment, recording
-    from reporting import loggers
+    from reporting import loggers, profile
 
     environment_factory = environments.make_environment_factory(self.env)
     environment = _name('env', environment_factory, self.seed)
@@ -109,6 +110,7 @@ class Settings:
         keep_replay=self.checkpoint_replay,
       ),
       variable_names=parts.variable_names,
+      profile_dir=str(run_dir / profile.FOLDER) if self.profile else None,
       dataset_factory=(
         agents.make_dataset_factory(self.agent, config, dataset)
         if is_offline

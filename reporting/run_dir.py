@@ -5,6 +5,7 @@ metrics/             one CSV a process
 logs/                what each process printed
 checkpoints/         what a resume goes on from
 policy/              what plays as the evaluator did, without the rest
+profile/             with --profile, what each process's time went to
 learning_curve.png   the evaluator's return against actor steps
 report.html          figures, of this run or of several beside each other
 """
@@ -26,6 +27,7 @@ _MAY_CHANGE = (
   'evaluations',
   'checkpoint_every',
   'checkpoint_replay',
+  'profile',
 )
 
 

@@ -1,5 +1,7 @@
 """Each agent acts, learns and ends in real processes, in the one graph."""
 
+import json
+
 import pytest
 
 from programs import agents
@@ -24,6 +26,7 @@ _RUNS = [
 ]
 # One that keeps a state from step to step, and one whose replay is a queue.
 _ENVS_PER_ACTOR = {'r2d2': 3, 'ppo': 2}
+_PROFILED = {'r2d2', 'td3'}
 # In `test_launch` and `test_offline`.
 _ELSEWHERE = {'sac', 'bc'}
 
@@ -39,6 +42,7 @@ def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
     recordings.record(tmp_path / 'teacher', env, 2)
     flags.append(f'--demonstrations={tmp_path / "teacher"}')
   flags.append(f'--envs_per_actor={_ENVS_PER_ACTOR.get(agent, 1)}')
+  flags += ['--profile'] * (agent in _PROFILED)
   run = runs.Run(tmp_path / 'run')
   with run.launch(*flags, f'--config={settings}', '--num_actors=1'):
     assert run.end() == 0, run.output
@@ -48,3 +52,24 @@ def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
   versions = run.column('actor_0', 'weights/version')
   assert versions == sorted(versions)
   assert versions[-1] > 1
+  assert (run.run_dir / 'profile').exists() == (agent in _PROFILED)
+
+
+def test_a_profile_tells_what_each_role_does(tmp_path):
+  run = runs.Run(tmp_path / 'run')
+  flags = ['--num_actors=1', '--num_steps=600', f'--config={_OFF_POLICY}']
+  with run.launch(*flags, '--profile'):
+    assert run.end() == 0, run.output
+  tree = {
+    path.stem: json.loads(path.read_text())
+    for path in (run.run_dir / 'profile').glob('*.json')
+  }
+  acts = {'', 'environment', 'policy', 'weights'}
+  assert acts | {'insert'} == {*tree['actor_0']}
+  assert acts == {*tree['evaluator_0']}
+  assert {'', 'step', 'step/sample wait', 'publish'} <= {*tree['learner_0']}
+  steps = tree['learner_0']['step']['calls']
+  # One more waited when the run ended.
+  assert run.count('learner_steps') <= steps <= run.count('learner_steps') + 1
+  assert 'gradient step' in run.output
+  assert [*run.run_dir.glob('profile/plugins/profile/*/*.xplane.pb')]

@@ -74,16 +74,20 @@ class Rows(loggers.Logger):
 
 
 def make_actor(key, adder=None):
-  """An actor that draws at random, with a state that remembers."""
+  """An actor that draws at random, with a state that remembers.
+
+  The state of an episode that begins has another structure than later ones, as
+  in Acme's PPO.
+  """
 
   def act(parameters, observation, state):
     key, draw = jax.random.split(state['key'])
-    memory = state['memory'] + observation
+    memory = state.get('memory', jnp.zeros(3)) + observation
     noise = jax.random.uniform(draw)
     return parameters * noise, {'key': key, 'memory': memory}
 
   core = actor_core.ActorCore(
-    init=lambda key: {'key': key, 'memory': jnp.zeros(3)},
+    init=lambda key: {'key': key},
     select_action=act,
     get_extras=lambda state: {'memory': state['memory']},
   )

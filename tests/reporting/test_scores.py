@@ -32,8 +32,6 @@ def test_runs_alike_leave_no_doubt():
 def test_the_interval_covers_the_mean_as_often_as_it_says():
   random = np.random.default_rng(0)
   trials = 200
-  ends = [
-    scores.interval(random.normal(10, 2, size=20)) for _ in range(trials)
-  ]
+  ends = [scores.interval(random.normal(10, 2, size=20)) for _ in range(trials)]
   covered = sum(low <= 10 <= high for low, high in ends) / trials
   assert 0.88 < covered < 0.99
