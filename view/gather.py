@@ -4,13 +4,14 @@ import collections
 import os
 import pathlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from backends import status
 from programs import settings
 from reporting import metrics, names
 from view import state, tail
-from watchdog import servers
+from watchdog import limiter, servers
 
 # Rates are those of the newest so many seconds, or of so many counts if these
 # take longer.
@@ -41,6 +42,7 @@ class Gatherer:
     self._counts = collections.deque([(self._began, 0)], maxlen=256)
     self._returns = {'actor': [], 'evaluator': []}
     self._replay = servers.TablesPoller()
+    self._tables: Sequence[limiter.Table] = ()
 
   def close(self) -> None:
     self._replay.close()
@@ -49,9 +51,7 @@ class Gatherer:
     """Returns the state now. Waits for no server."""
     self._read_rows()
     run, (launcher, tasks) = self._run, self._read_status()
-    evaluated = bool(self._returns['evaluator']) or any(
-      task['label'] == 'evaluator' for task in tasks
-    )
+    evaluated = not tasks or any(t['label'] == 'evaluator' for t in tasks)
     return state.State(
       title=f'{run.agent} on {run.env}',
       phase=launcher['state'],
@@ -62,7 +62,7 @@ class Gatherer:
       num_steps=run.num_steps,
       rate=self._rate(),
       tasks=[self._task(task, launcher['state']) for task in tasks],
-      tables=self._tables(tasks),
+      tables=self._read_tables(launcher['state'], tasks),
       learner_time=self._learner_time(),
       returns=self._returns['evaluator' if evaluated else 'actor'],
       evaluated=evaluated,
@@ -164,8 +164,16 @@ class Gatherer:
       lag=None if label == 'learner' else row.get(names.WEIGHTS_LAG),
     )
 
-  def _tables(self, tasks: list[dict[str, Any]]):
-    for task in tasks:
-      if task['label'] == 'replay' and task['addresses']:
-        return self._replay.poll(task['addresses'][0])
-    return ()
+  def _read_tables(
+    self, phase: str, tasks: list[dict[str, Any]]
+  ) -> Sequence[limiter.Table]:
+    addresses = [
+      address
+      for task in tasks
+      if task['label'] == 'replay'
+      for address in task['addresses']
+    ]
+    # Of a run that stops the last answer stands, whenever its server has ended.
+    if phase == 'running' and addresses:
+      self._tables = self._replay.poll(addresses[0])
+    return self._tables

@@ -143,7 +143,7 @@ class View:
 
   def _leave(self, gatherer: gather.Gatherer) -> None:
     """Draws the view for the last time, and lets it stand."""
-    self._draw([], self._render(gatherer))
+    self._draw([], [*self._render(gatherer), ''])
     self._region.leave()
     self._is_left = True
 

@@ -52,7 +52,8 @@ def render(run: state.State, width: int, height: int) -> list[Text]:
     _returns(run, width),
   ]
   room = height - len(head) - len(foot)
-  lines = [*head, *_tasks(run, room), *foot][:height]
+  tasks = list(_tasks(run, room))[: max(room, 0)]
+  lines = [*head, *tasks, *foot][:height]
   for line in lines:
     line.rstrip()
     line.truncate(width, overflow='ellipsis')
@@ -74,16 +75,12 @@ def _title(run: state.State, width: int) -> Text:
 def _progress(run: state.State, width: int) -> Text:
   total = f'{run.num_steps:,}'
   done = min(run.steps / run.num_steps, 1.0)
-  rate, left = '-', ''
-  if run.rate is not None:
-    rate = f'{run.rate:,.0f}'
-  if run.phase == 'running':
-    seconds = run.seconds_left
-    left = '-' if seconds is None else duration(math.ceil(seconds))
-    left = f'{left:>8} left'
-  numbers = (
-    f'  {run.steps:>{len(total)},} of {total}  {done:4.0%}  {rate:>6}/s{left}'
-  )
+  rate = '-' if run.rate is None else f'{run.rate:,.0f}'
+  left = ''
+  if run.phase == 'running' and run.seconds_left is not None:
+    left = f'{duration(math.ceil(run.seconds_left))} left'
+  steps = f'{run.steps:>{len(total)},} of {total}'
+  numbers = f'  {steps}  {done:4.0%}  {rate:>6}/s{left:>13}'
   line = _label(run.counted)
   return line + _bar(done, width - len(line) - len(numbers)).append(numbers)
 
