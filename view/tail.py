@@ -8,7 +8,7 @@ from reporting import metrics, names
 # Some hundreds of evaluations, for a run that is resumed.
 _FIRST_BYTES = 1 << 16
 # Actors with short episodes write more rows than anybody can look at.
-_BYTES = 1 << 12
+_BYTES, _ROWS = 1 << 12, 2
 
 
 class Tail:
@@ -39,17 +39,18 @@ class Tail:
   def _unread(self, f) -> bytes:
     """Returns the header and whole lines."""
     stat = os.fstat(f.fileno())
-    limit = _BYTES
+    limit, most = _BYTES, _ROWS
     # A file whose header got a field is another file.
     if stat.st_ino != self._inode or stat.st_size < self._read_to:
-      self._header, limit = f.readline(), _FIRST_BYTES
+      self._header, limit, most = f.readline(), _FIRST_BYTES, _FIRST_BYTES
       self._inode, self._read_to = stat.st_ino, len(self._header)
     start = max(self._read_to, stat.st_size - limit)
     f.seek(start)
     text = f.read()
     # One that was begun is read next time.
     text = text[: text.rfind(b'\n') + 1]
+    lines = text.splitlines(keepends=True)
     if start > self._read_to:
-      text = text.partition(b'\n')[2]
+      del lines[:1]
     self._read_to = max(self._read_to, start + len(text))
-    return self._header + text
+    return self._header + b''.join(lines[-most:])
