@@ -228,14 +228,15 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   from watchdog import stall
 
   print(f'{"run directory":<15}{run_dir}', flush=True)
-  with (
-    live.show(run_dir, run, _QUIET.value) as printer,
-    stall.Watchdog(
-      run_dir,
-      _STUCK_AFTER.value,
-      lambda line: printer('watchdog', 0, line),
-    ),
-  ):
+  with contextlib.ExitStack() as stack:
+    printer = stack.enter_context(live.show(run_dir, run, _QUIET.value))
+    stack.enter_context(
+      stall.Watchdog(
+        run_dir,
+        _STUCK_AFTER.value,
+        lambda line: printer('watchdog', 0, line),
+      )
+    )
     result = local.run(
       make_program,
       config=roles.local_config(str(run_dir / 'logs'), run.preload),
