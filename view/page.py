@@ -69,7 +69,7 @@ def _title(run: state.State, width: int) -> Text:
   title = Text(run.title, 'bold')
   title.truncate(width - len(phase) - 2, overflow='ellipsis', pad=True)
   style = 'bold red' if run.exit_code else _STYLES.get(run.phase, '')
-  return title.append('  ').append(phase, style)
+  return Text().append(title).append('  ').append(phase, style)
 
 
 def _progress(run: state.State, width: int) -> Text:
@@ -89,7 +89,8 @@ def _bar(part: float, width: int) -> Text:
   width = max(width, 0)
   # Told apart without colours as well.
   full = math.floor(part * width)
-  return Text('━' * full, 'green').append('─' * (width - full), 'dim')
+  bar = Text().append('━' * full, 'green')
+  return bar.append('─' * (width - full), 'dim')
 
 
 def _tasks(run: state.State, room: int) -> Iterator[Text]:

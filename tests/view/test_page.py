@@ -126,6 +126,13 @@ def test_states_and_restarts_stand_out():
   assert any('red' in str(span.style) for span in line.spans)
 
 
+def test_numbers_are_not_coloured_like_the_bar_beside_them():
+  progress = page.render(_state(), 79, 23)[1]
+  assert progress.style == ''
+  (bar,) = [span for span in progress.spans if span.style == 'green']
+  assert set(progress.plain[bar.start : bar.end]) == {'━'}
+
+
 def test_a_run_that_failed_says_so():
   lines = page.render(_state(phase='ended', exit_code=1), 79, 23)
   assert lines[0].plain.endswith('ended with exit code 1 after 1:23')
