@@ -106,6 +106,7 @@ _STUCK_AFTER = flags.DEFINE_float(
   'says who waits for whom.',
   lower_bound=1.0,
 )
+_QUIET = flags.DEFINE_bool('quiet', False, 'Print no metrics while it runs.')
 _STATUS = flags.DEFINE_bool(
   'status', False, 'Show what the run in --run_dir is doing, and end.'
 )
@@ -258,15 +259,19 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   from backends import local
   from programs import roles
   from reporting import curve, profile, summary
+  from view import live
   from watchdog import stall
 
   print(f'{"run directory":<15}{run_dir}', flush=True)
-  printer = roles.Printer()
-  with stall.Watchdog(
-    run_dir,
-    _STUCK_AFTER.value,
-    lambda line: printer('watchdog', 0, line),
-  ):
+  with contextlib.ExitStack() as stack:
+    printer = stack.enter_context(live.show(run_dir, run, _QUIET.value))
+    stack.enter_context(
+      stall.Watchdog(
+        run_dir,
+        _STUCK_AFTER.value,
+        lambda line: printer('watchdog', 0, line),
+      )
+    )
     result = local.run(
       make_program,
       config=roles.local_config(str(run_dir / 'logs'), run.preload),

@@ -59,19 +59,39 @@ class LineReader:
     return lines
 
 
+def takes_colours(stream: IO[str]) -> bool:
+  """Whether a stream is a terminal on which the user wants colours."""
+  terminal = os.environ.get('TERM', '')
+  return (
+    stream.isatty()
+    and terminal not in ('dumb', 'unknown')
+    # https://no-color.org
+    and not os.environ.get('NO_COLOR')
+  )
+
+
 class Printer:
   """Prints lines, each behind the name of its task."""
 
-  def __init__(self, stream: IO[str] | None = None):
-    """Prints to `stream`, by default what is standard output at the time."""
+  def __init__(
+    self, stream: IO[str] | None = None, coloured: bool | None = None
+  ):
+    """Prints to a stream.
+
+    Args:
+      stream: by default what is standard output at the time.
+      coloured: whether the names are; by default if the stream takes colours.
+    """
     self._stream = stream
+    self._coloured = coloured
     self._colours = {}
 
   def __call__(self, label: str, index: int, text: str) -> None:
     stream = self._stream or sys.stdout
     prefix = f'[{label}/{index}] '
     text = text.removeprefix(prefix)
-    if stream.isatty():
+    coloured = self._coloured
+    if takes_colours(stream) if coloured is None else coloured:
       next_colour = _COLOURS[len(self._colours) % len(_COLOURS)]
       colour = self._colours.setdefault(label, next_colour)
       prefix = f'\033[{colour}m{prefix}\033[0m'

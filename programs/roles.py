@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from backends import local, output
+from reporting import names
 
 # Clients before what they talk to; evaluators after the learner, so that they
 # see its last weights; the counter last, so that every count and every
@@ -76,8 +77,17 @@ class Printer(output.Printer):
   """Prints what the processes say, less Reverb's notes of where it serves.
 
   They are in the logs all the same.
+
+  Attributes:
+    rows: whether it prints rows of metrics.
   """
 
+  def __init__(self, rows: bool = True, coloured: bool | None = None):
+    """Prints to standard output; `coloured` as in `output.Printer`."""
+    super().__init__(coloured=coloured)
+    self.rows = rows
+
   def __call__(self, label: str, index: int, text: str) -> None:
-    if not text.startswith('[reverb/cc/'):
+    is_row = text.startswith(names.row_prefix(label, index))
+    if not text.startswith('[reverb/cc/') and (self.rows or not is_row):
       super().__call__(label, index, text)

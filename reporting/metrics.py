@@ -27,7 +27,7 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
     a kill in the middle of its writing, is left out.
   """
   paths = (pathlib.Path(run_dir) / 'metrics').glob(f'{label}_*.csv')
-  return [list(_rows(path.read_text())) for path in sorted(paths)]
+  return [list(parse(path.read_text())) for path in sorted(paths)]
 
 
 def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
@@ -48,7 +48,7 @@ def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
       # Unless it is the first row, it may have lost its head.
       lines = f.read().split(b'\n')[start > len(header) :]
     text = b'\n'.join([header.rstrip(), *lines]).decode()
-    newest[f'{label}/{index}'] = list(_rows(text))
+    newest[f'{label}/{index}'] = list(parse(text))
   return newest
 
 
@@ -63,7 +63,8 @@ def column(rows: list[Row], name: str) -> list[float]:
   return [row[name] for row in rows if name in row]
 
 
-def _rows(text: str) -> Iterator[Row]:
+def parse(text: str) -> Iterator[Row]:
+  """Yields the rows of a file's text, without a last one that was cut short."""
   whole = text[: text.rfind('\n') + 1]
   # Not a DictReader, which takes twice as long, and files may be long.
   rows = csv.reader(whole.splitlines())

@@ -55,7 +55,9 @@ ACTOR_STEPS_PER_SECOND = 'actor/steps_per_second'
 EVALUATION_RETURN = 'evaluator/episode_return'
 LEARNER_STEPS = 'learner/steps'
 LEARNER_STEPS_PER_SECOND = 'learner/steps_per_second'
+SAMPLE_WAIT = 'replay/sample_wait_seconds'
 TIME = 'time'
+WEIGHTS_BLOCKED = 'weights/blocked_seconds'
 WEIGHTS_LAG = 'weights/lag_versions'
 WEIGHTS_PUSHES = 'weights/pushes'
 WEIGHTS_VERSION = 'weights/version'
@@ -80,3 +82,8 @@ def qualify(label: str, key: str) -> str:
   if count := _COUNT.fullmatch(key):
     return '/'.join(count.groups())
   return f'{label}/{key}'
+
+
+def row_prefix(label: str, index: int) -> str:
+  """Returns what a row of metrics begins with on the terminal."""
+  return f'[{label}/{index}]'

@@ -29,7 +29,7 @@ class TerminalLogger(base.Logger):
       print_fn: prints a line.
     """
     self._label = label
-    self._prefix = f'[{label}/{task_id}]'
+    self._prefix = names.row_prefix(label, task_id)
     self._print = print_fn
 
   def write(self, data: base.LoggingData) -> None:

@@ -16,6 +16,8 @@ _METHOD = '/deepmind.reverb.ReverbService/ServerInfo'
 _TIMEOUT = 0.5
 # Between two looks at a table, to see whether anybody waits there.
 _INTERVAL = 0.3
+# Between two questions of whoever asks all the time.
+_POLL_SECONDS = 1.0
 # A proxy from the environment would be asked for the machine itself.
 _OPTIONS = (('grpc.enable_http_proxy', 0),)
 
@@ -94,6 +96,43 @@ def _ask_once(
       ):
         silent.add(address)
   return tables, silent
+
+
+class TablesPoller:
+  """Asks one Reverb server for its tables now and then, and never waits."""
+
+  def __init__(self):
+    self._address: str | None = None
+    self._channel: grpc.Channel | None = None
+    self._call: grpc.Future | None = None
+    self._asked = float('-inf')
+    self._tables: list[limiter.Table] = []
+
+  def poll(self, address: str) -> list[limiter.Table]:
+    """Returns the newest answer, none while the server does not answer.
+
+    Args:
+      address: `host:port` of the server.
+    """
+    if address != self._address:
+      self.close()
+      self._address = address
+      self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+    if self._call is not None and self._call.done():
+      failed = self._call.exception() is not None
+      tables = {} if failed else _tables(self._call.result())
+      self._tables = [tables[name] for name in sorted(tables)]
+      self._call = None
+    if self._call is None and time.monotonic() - self._asked > _POLL_SECONDS:
+      self._asked = time.monotonic()
+      method = self._channel.unary_unary(_METHOD)
+      self._call = method.future(b'', timeout=_TIMEOUT)
+    return self._tables
+
+  def close(self) -> None:
+    if self._channel is not None:
+      self._channel.close()
+    self._call, self._tables = None, []
 
 
 def _compare(before: limiter.Table | None, after: limiter.Table) -> Waiting:

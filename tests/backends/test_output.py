@@ -62,7 +62,9 @@ class _Terminal(io.StringIO):
     return True
 
 
-def test_names_are_coloured_on_a_terminal_only():
+def test_names_are_coloured_on_a_terminal_only(monkeypatch):
+  monkeypatch.setenv('TERM', 'xterm')
+  monkeypatch.delenv('NO_COLOR', raising=False)
   terminal, file = _Terminal(), io.StringIO()
   for stream in (terminal, file):
     printer = output.Printer(stream)
@@ -72,6 +74,16 @@ def test_names_are_coloured_on_a_terminal_only():
   first, second, third = terminal.getvalue().splitlines()
   assert first.replace('actor/0', 'actor/1') == third
   assert first.split('m')[0] != second.split('m')[0]
+
+
+@pytest.mark.parametrize('name, value', [('NO_COLOR', '1'), ('TERM', 'dumb')])
+def test_names_are_not_coloured_for_whoever_does_not_want_it(
+  name, value, monkeypatch
+):
+  monkeypatch.setenv(name, value)
+  terminal = _Terminal()
+  output.Printer(terminal)('actor', 0, 'hi')
+  assert terminal.getvalue() == '[actor/0] hi\n'
 
 
 def test_lines_are_delivered_in_order_before_the_end():

@@ -1,5 +1,6 @@
 """`python launch.py` as a user runs it: real processes, from outside."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -124,6 +125,14 @@ def test_a_finished_run_is_played(run):
   # Each is rounded by itself.
   told = float(mean.split()[-1].replace(',', ''))
   assert told == pytest.approx(sum(returns) / 2, abs=0.11)
+
+
+def test_without_a_terminal_there_are_plain_lines(run):
+  assert '\033' not in run.output
+  lines = run.output.splitlines()
+  assert lines[0].startswith('run directory')
+  for name in ('actor/0', 'actor/1', 'learner/0', 'evaluator/0'):
+    assert any(re.match(rf'\[{name}\] +steps ', line) for line in lines)
 
 
 def test_a_seed_gives_the_same_first_episode(run, tmp_path):

@@ -1,5 +1,6 @@
 """Asks real servers what they are doing."""
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -65,6 +66,29 @@ def test_tells_servers_that_answer_from_those_that_do_not():
   assert answers.silent == silent
   assert not answers.tables
   server.Stop()
+
+
+def _polled(poller, address, condition):
+  """The tables once they are as expected, or at the last."""
+  deadline = time.monotonic() + 20
+  while True:
+    tables = poller.poll(address)
+    if condition(tables) or time.monotonic() > deadline:
+      return [table.name for table in tables]
+    time.sleep(0.05)
+
+
+def test_a_poller_has_the_newest_answer_and_none_of_a_silent_server(address):
+  expected = ['deadlocked', 'full', 'hungry', 'idle']
+  with contextlib.closing(servers.TablesPoller()) as poller:
+    assert poller.poll(address) == []
+    assert _polled(poller, address, len) == expected
+    with socket.socket() as deaf:
+      deaf.bind(('127.0.0.1', 0))
+      deaf.listen()
+      silent = f'127.0.0.1:{deaf.getsockname()[1]}'
+      assert _polled(poller, silent, lambda tables: not tables) == []
+    assert _polled(poller, address, len) == expected
 
 
 def test_a_status_imports_nothing_heavy():

@@ -1,0 +1,51 @@
+"""`python launch.py` on a terminal."""
+
+import re
+
+from tests.view import terminals
+
+_CURSOR_CODE = re.compile(r'\033\[[\d;?]*[A-Zhl]')
+
+
+def test_a_failure_is_told_last_and_whole(tmp_path):
+  exit_code, output = terminals.run(
+    'launch.py',
+    f'--run_dir={tmp_path / "run"}',
+    '--num_actors=1',
+    '--env=module:tests.e2e.broken:make',
+    columns=60,
+  )
+  assert exit_code == 1, output
+  # The view was there, and went on until the tasks had ended.
+  assert re.search(r'actor/0 .*backoff', output), output
+  assert 'ended with exit code 1' in output
+  # No line is broken where the terminal, narrower than some, ends.
+  cause = output[_last_code(output) :].strip('\n').splitlines()
+  assert cause[0] == 'Traceback (most recent call last):'
+  assert cause[-2:] == [
+    'OSError: the simulator has no licence',
+    'The run failed: actor/0 exited with code 1.',
+  ]
+  assert all(line.startswith('  ') for line in cause[1:-2])
+  assert max(map(len, cause)) > 60
+  # Nor is the cursor hidden.
+  assert '\033[?25' not in output
+
+
+def _last_code(output):
+  *_, last = _CURSOR_CODE.finditer(output)
+  return last.end()
+
+
+def test_a_quiet_run_says_what_came_of_it(tmp_path):
+  exit_code, output = terminals.run(
+    *('launch.py', '--quiet', f'--run_dir={tmp_path / "run"}'),
+    *('--num_actors=1', '--num_steps=200'),
+  )
+  assert exit_code == 0, output
+  assert not _CURSOR_CODE.search(output)
+  assert 'steps/s' not in output
+  first, *_, last = output.splitlines()
+  assert first.startswith('run directory')
+  assert re.search(r'^evaluation +return ', output, re.MULTILINE)
+  assert last.startswith('policy')

@@ -1,0 +1,121 @@
+"""The state of a run from its files."""
+
+import os
+import time
+
+import pytest
+
+from backends import status
+from programs import settings
+from tests.reporting import csv_files
+from view import gather
+
+_VALUES = {'agent': 'sac', 'env': 'gym:Pendulum-v1', 'num_steps': 8000}
+
+
+def _run(**values):
+  return settings.Settings(
+    **{**dict.fromkeys(settings.NAMES), **_VALUES, **values}
+  )
+
+
+@pytest.fixture
+def gatherer(tmp_path):
+  it = gather.Gatherer(tmp_path, _run())
+  yield it
+  it.close()
+
+
+def _write_status(run_dir, phase='running', pid=None, **task):
+  pid = pid or os.getpid()
+  tasks = [
+    {
+      'label': label,
+      'index': 0,
+      'state': 'running',
+      'started': time.time(),
+      'restarts': 0,
+      'addresses': [],
+      **task,
+    }
+    for label in ('actor', 'learner')
+  ]
+  launcher = {
+    'pid': pid,
+    'process_start': status.process_start(pid),
+    'state': phase,
+    'exit_code': None,
+  }
+  (run_dir / 'logs').mkdir(exist_ok=True)
+  status.write(str(run_dir / 'logs'), {'launcher': launcher, 'tasks': tasks})
+
+
+def _write_actor(run_dir, rows):
+  fields = ('time', 'actor/steps', 'actor/episode_return', 'weights/version')
+  csv_files.write(run_dir, 'actor_0', fields, rows)
+
+
+def test_a_run_that_has_written_nothing_starts(gatherer):
+  state = gatherer.look()
+  assert (state.phase, state.steps, list(state.tasks)) == ('starting', 0, [])
+  assert not gatherer.has_ended()
+
+
+def test_tasks_whose_modules_are_imported_start(gatherer, tmp_path):
+  _write_status(tmp_path, 'starting', state='waiting')
+  assert {task.state for task in gatherer.look().tasks} == {'starting'}
+
+
+def test_the_run_that_is_resumed_is_not_taken_for_this_one(gatherer, tmp_path):
+  _write_status(tmp_path, 'ended', pid=1)
+  assert gatherer.look().phase == 'starting'
+  assert not gatherer.has_ended()
+
+
+def test_steps_rates_and_returns(gatherer, tmp_path):
+  _write_status(tmp_path)
+  now = time.time()
+  rows = [(now + i, 100 * (i + 1), -i, i) for i in range(10)]
+  _write_actor(tmp_path, rows)
+  state = gatherer.look()
+  assert state.steps == 1000
+  assert state.rate == pytest.approx(100.0)
+  assert state.seconds_left == pytest.approx(70.0)
+  assert (state.evaluated, state.returns[-1]) == (False, -9)
+  actor = state.tasks[0]
+  assert (actor.episode_return, actor.version, actor.lag) == (-9, 9, None)
+
+
+def test_steps_before_a_resume_count_but_not_for_the_rate(tmp_path):
+  _write_status(tmp_path)
+  now = time.time()
+  gatherer = gather.Gatherer(tmp_path, _run())
+  rows = [(now - 1000, 5000, -2, 7), (now + 1, 5100, -1, 8)]
+  _write_actor(tmp_path, rows)
+  state = gatherer.look()
+  assert (state.steps, state.rate) == (5100, None)
+  assert list(state.returns) == [-2, -1]
+
+
+def test_where_the_learners_time_goes(gatherer, tmp_path):
+  _write_status(tmp_path)
+  now = time.time()
+  fields = (
+    *('time', 'learner/steps', 'replay/sample_wait_seconds'),
+    'weights/blocked_seconds',
+  )
+  # One that was restarted counts from 0 again.
+  rows = [(now, 900, 90, 9), (now + 1, 1000, 1, 0.5), (now + 5, 1400, 2, 0.9)]
+  csv_files.write(tmp_path, 'learner_0', fields, rows)
+  time_of = gatherer.look().learner_time
+  assert time_of.sampling == pytest.approx(0.25)
+  assert time_of.publishing == pytest.approx(0.1)
+
+
+def test_an_offline_run_counts_the_learners_steps(tmp_path):
+  _write_status(tmp_path)
+  gatherer = gather.Gatherer(tmp_path, _run(program='offline'))
+  fields = ('time', 'learner/steps')
+  csv_files.write(tmp_path, 'learner_0', fields, [(time.time(), 300)])
+  state = gatherer.look()
+  assert (state.counted, state.steps) == ('learner steps', 300)

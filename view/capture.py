@@ -1,0 +1,62 @@
+"""What this process writes to its terminal, taken on its way there."""
+
+import contextlib
+import faulthandler
+import fcntl
+import os
+import sys
+
+from backends import output
+
+# What may be written between two reads before a writer has to wait.
+_PIPE_BYTES = 1 << 20
+_STANDARD = (1, 2)
+
+
+class Capture:
+  """Has a pipe in the terminal's place, for Python and for libraries in C.
+
+  Attributes:
+    terminal: still leads there.
+  """
+
+  def __init__(self):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    self._saved = {fd: os.dup(fd) for fd in _STANDARD if os.isatty(fd)}
+    self.terminal = open(  # noqa: SIM115
+      os.dup(1), 'w', encoding='utf-8', errors='replace'
+    )
+    reader, writer = os.pipe()
+    with contextlib.suppress(OSError):
+      fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    for fd in self._saved:
+      os.dup2(writer, fd)
+    os.close(writer)
+    self._reader = output.LineReader(reader)
+    # Nobody reads a pipe of a process that crashes.
+    if faulthandler.is_enabled():
+      faulthandler.enable(self.terminal)
+
+  def size(self) -> tuple[int, int]:
+    """Returns the terminal's columns and rows, 80 and 24 if it does not say."""
+    columns, rows = os.get_terminal_size(self.terminal.fileno())
+    return columns or 80, rows or 24
+
+  def read(self) -> list[str]:
+    """Returns the whole lines written since the last call."""
+    return self._reader.read()
+
+  def end(self) -> list[str]:
+    """Gives the terminal back; returns the lines that were not read yet."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for fd, saved in self._saved.items():
+      os.dup2(saved, fd)
+      os.close(saved)
+    if faulthandler.is_enabled():
+      faulthandler.enable(sys.__stderr__)
+    lines = []
+    while more := self._reader.read():
+      lines += more
+    return lines + self._reader.close()

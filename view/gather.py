@@ -1,0 +1,179 @@
+"""Finds out the state of a run from its files and from its replay server."""
+
+import collections
+import os
+import pathlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from backends import status
+from programs import settings
+from reporting import metrics, names
+from view import state, tail
+from watchdog import limiter, servers
+
+# Rates are those of the newest so many seconds, or of so many counts if these
+# take longer.
+_RATE_SECONDS, _RATE_COUNTS = 60.0, 5
+# A learner writes a row a second.
+_LEARNER_ROWS = 16
+# When there are more, every other is forgotten.
+_MAX_RETURNS = 4096
+
+
+class Gatherer:
+  """Looks at the run of this process, again and again."""
+
+  def __init__(self, run_dir: pathlib.Path, run: settings.Settings):
+    """Begins with what there is of a run that is resumed.
+
+    Args:
+      run_dir: of the run.
+      run: its settings.
+    """
+    self._run_dir = run_dir
+    self._run = run
+    self._is_offline = run.program == 'offline'
+    self._began = time.time()
+    self._tails: dict[str, tail.Tail] = {}
+    self._newest: dict[str, metrics.Row] = {}
+    self._learner = collections.deque(maxlen=_LEARNER_ROWS)
+    self._counts = collections.deque([(self._began, 0)], maxlen=256)
+    self._returns = {'actor': [], 'evaluator': []}
+    self._replay = servers.TablesPoller()
+    self._tables: Sequence[limiter.Table] = ()
+
+  def close(self) -> None:
+    self._replay.close()
+
+  def look(self) -> state.State:
+    """Returns the state now. Waits for no server."""
+    self._read_rows()
+    run, (launcher, tasks) = self._run, self._read_status()
+    evaluated = not tasks or any(t['label'] == 'evaluator' for t in tasks)
+    return state.State(
+      title=f'{run.agent} on {run.env}',
+      phase=launcher['state'],
+      exit_code=launcher['exit_code'],
+      elapsed=time.time() - self._began,
+      counted='learner steps' if self._is_offline else 'actor steps',
+      steps=self._counts[-1][1],
+      num_steps=run.num_steps,
+      rate=self._rate(),
+      tasks=[self._task(task, launcher['state']) for task in tasks],
+      tables=self._read_tables(launcher['state'], tasks),
+      learner_time=self._learner_time(),
+      returns=self._returns['evaluator' if evaluated else 'actor'],
+      evaluated=evaluated,
+    )
+
+  def has_ended(self) -> bool:
+    """Whether no process is left to run."""
+    return self._read_status()[0]['state'] == 'ended'
+
+  def _read_status(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    try:
+      read = status.read(str(self._run_dir / 'logs'))
+    except FileNotFoundError:
+      read = None
+    # There may be that of the run that this one resumes.
+    if read is None or read['launcher']['pid'] != os.getpid():
+      return {'state': 'starting', 'exit_code': None}, []
+    return read['launcher'], read['tasks']
+
+  def _read_rows(self) -> None:
+    for path in (self._run_dir / 'metrics').glob('*_*.csv'):
+      label, _, index = path.stem.rpartition('_')
+      name = f'{label}/{index}'
+      if name not in self._tails:
+        self._tails[name] = tail.Tail(path)
+      for row in self._tails[name].poll():
+        self._take(label, name, row)
+
+  def _take(self, label: str, name: str, row: metrics.Row) -> None:
+    if label in self._returns:
+      returns = self._returns[label]
+      if (value := row.get(f'{label}/episode_return')) is not None:
+        returns.append(value)
+      if len(returns) > _MAX_RETURNS:
+        del returns[::2]
+    counted = names.LEARNER_STEPS if self._is_offline else names.ACTOR_STEPS
+    count = int(row.get(counted, 0))
+    if row[names.TIME] < self._began:
+      # A resumed run goes on from there.
+      self._counts[0] = self._began, max(count, self._counts[0][1])
+      return
+    self._newest[name] = row
+    if count > self._counts[-1][1]:
+      self._counts.append((row[names.TIME], count))
+    if label == 'learner':
+      self._take_learner(row)
+
+  def _take_learner(self, row: metrics.Row) -> None:
+    rows = self._learner
+    sums = names.SAMPLE_WAIT, names.WEIGHTS_BLOCKED
+    if rows and any(row.get(s, 0) < rows[-1].get(s, 0) for s in sums):
+      # Sums begin again when a learner does.
+      rows.clear()
+    rows.append(row)
+
+  def _rate(self) -> float | None:
+    counts = list(self._counts)[1:]
+    now = time.time()
+    recent = [c for c in counts if c[0] > now - _RATE_SECONDS]
+    if len(recent) < _RATE_COUNTS:
+      recent = counts[-_RATE_COUNTS:]
+    if len(recent) < 2:
+      return None
+    (began, first), (ended, last) = recent[0], recent[-1]
+    # A run that has not made a step for as long has become slower.
+    if now - ended > ended - began:
+      ended = now
+    return (last - first) / (ended - began) if ended > began else None
+
+  def _learner_time(self) -> state.LearnerTime | None:
+    if len(self._learner) < 2:
+      return None
+    seconds = self._since(names.TIME)
+    if not seconds:
+      return None
+    sampling = min(self._since(names.SAMPLE_WAIT) / seconds, 1.0)
+    publishing = self._since(names.WEIGHTS_BLOCKED) / seconds
+    return state.LearnerTime(sampling, min(publishing, 1.0 - sampling))
+
+  def _since(self, name: str) -> float:
+    """How much a sum of the learner rose over its newest rows."""
+    first, last = self._learner[0], self._learner[-1]
+    return last.get(name, 0.0) - first.get(name, 0.0)
+
+  def _task(self, task: dict[str, Any], phase: str) -> state.Task:
+    label = task['label']
+    row = self._newest.get(f'{label}/{task["index"]}', {})
+    is_new = phase == 'starting' and task['state'] == 'waiting'
+    return state.Task(
+      label=label,
+      index=task['index'],
+      # For what its modules are imported is its start, too.
+      state='starting' if is_new else task['state'],
+      restarts=task['restarts'],
+      steps_per_second=row.get(f'{label}/steps_per_second'),
+      episode_return=row.get(f'{label}/episode_return'),
+      version=row.get(names.WEIGHTS_VERSION),
+      # The learner has whatever there is.
+      lag=None if label == 'learner' else row.get(names.WEIGHTS_LAG),
+    )
+
+  def _read_tables(
+    self, phase: str, tasks: list[dict[str, Any]]
+  ) -> Sequence[limiter.Table]:
+    addresses = [
+      address
+      for task in tasks
+      if task['label'] == 'replay'
+      for address in task['addresses']
+    ]
+    # Of a run that stops the last answer stands, whenever its server has ended.
+    if phase == 'running' and addresses:
+      self._tables = self._replay.poll(addresses[0])
+    return self._tables

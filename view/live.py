@@ -1,0 +1,166 @@
+"""Shows a run while it goes on: the view on a terminal, else plain lines."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from backends import output
+from programs import roles, settings
+from view import capture, gather, region
+
+_POLL_SECONDS = 0.1
+_DRAW_SECONDS = 0.5
+
+
+@contextlib.contextmanager
+def show(
+  run_dir: pathlib.Path, run: settings.Settings, quiet: bool
+) -> Iterator[roles.Printer]:
+  """Shows the run of this process meanwhile; yields what takes its lines.
+
+  Args:
+    run_dir: of the run.
+    run: its settings.
+    quiet: show no metrics, only what else is printed.
+  """
+  if quiet or not _can_draw(sys.stdout):
+    yield roles.Printer(rows=not quiet)
+    return
+  with View(run_dir, run) as view:
+    yield view.printer
+
+
+def _can_draw(stream: TextIO) -> bool:
+  """Whether a view can be drawn there, and somebody looks at it."""
+  return (
+    stream.isatty()
+    and os.environ.get('TERM', 'dumb') not in ('dumb', 'unknown')
+    and stream.encoding.lower().replace('-', '') == 'utf8'
+    and _in_foreground(stream.fileno())
+  )
+
+
+def _in_foreground(terminal: int) -> bool:
+  """Whether this process is not one that a shell has put aside."""
+  try:
+    return os.tcgetpgrp(terminal) == os.getpgrp()
+  except OSError:  # A terminal that controls nobody.
+    return True
+
+
+class View:
+  """Draws the view at the end of the terminal, in a thread.
+
+  What else this process writes there comes out above it.
+
+  Attributes:
+    printer: takes the lines of the run's tasks.
+  """
+
+  def __init__(self, run_dir: pathlib.Path, run: settings.Settings):
+    self.printer = roles.Printer(
+      rows=False, coloured=output.takes_colours(sys.stdout)
+    )
+    self._run_dir = run_dir
+    self._run = run
+    self._closed = threading.Event()
+    self._asked_to_suspend = False
+    self._on_suspend_before = None
+    self._lines: list[str] = []
+    self._drawn_at = float('-inf')
+    self._size = None
+    self._is_left = False
+    self._thread = threading.Thread(target=self._show, name='view', daemon=True)
+
+  def __enter__(self) -> 'View':
+    if signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL:
+      self._on_suspend_before = signal.signal(signal.SIGTSTP, self._on_suspend)
+    self._capture = capture.Capture()
+    self._region = region.Region(self._capture.terminal)
+    self._thread.start()
+    return self
+
+  def __exit__(self, *_) -> None:
+    self._closed.set()
+    self._thread.join()
+    if self._on_suspend_before is not None:
+      signal.signal(signal.SIGTSTP, self._on_suspend_before)
+
+  def _on_suspend(self, signum: int, frame: object) -> None:
+    # The thread does it, since the supervision must not wait for a terminal.
+    del signum, frame
+    self._asked_to_suspend = True
+
+  def _show(self) -> None:
+    error = ''
+    try:
+      with contextlib.closing(gather.Gatherer(self._run_dir, self._run)) as now:
+        self._draw_until_closed(now)
+    except Exception:
+      # A fault of the view's must neither end the run nor hide it.
+      error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
+      self.printer.rows = True
+    rest = ''.join(f'{line}\n' for line in self._capture.end())
+    self._capture.terminal.write(f'{rest}{error}')
+    self._capture.terminal.close()
+
+  def _draw_until_closed(self, gatherer: gather.Gatherer) -> None:
+    while not self._closed.wait(_POLL_SECONDS):
+      above = self._capture.read()
+      # Of a run that fails the cause comes next: below the last view.
+      if above and not self._is_left and gatherer.has_ended():
+        self._leave(gatherer)
+      self._step(gatherer, above)
+    if gatherer.has_ended() and not self._is_left:
+      self._leave(gatherer)
+    self._draw([])
+
+  def _step(self, gatherer: gather.Gatherer, above: list[str]) -> None:
+    if self._asked_to_suspend:
+      self._asked_to_suspend = False
+      self._draw(above)
+      os.kill(os.getpid(), signal.SIGSTOP)
+    elif self._is_left:
+      self._draw(above)
+    elif not _in_foreground(self._capture.terminal.fileno()):
+      self._region.leave()
+      self._draw(above)
+    else:
+      size, now = self._capture.size(), time.monotonic()
+      due = now - self._drawn_at >= _DRAW_SECONDS or size != self._size
+      if due:
+        self._size, self._drawn_at = size, now
+        self._lines = self._render(gatherer)
+      if due or above:
+        self._draw(above, self._lines)
+
+  def _leave(self, gatherer: gather.Gatherer) -> None:
+    """Draws the view for the last time, and lets it stand."""
+    self._draw([], [*self._render(gatherer), ''])
+    self._region.leave()
+    self._is_left = True
+
+  def _draw(self, above: list[str], lines: Sequence[str] = ()) -> None:
+    self._region.draw(above, lines, self._capture.size()[0])
+
+  def _render(self, gatherer: gather.Gatherer) -> list[str]:
+    # Whoever shows no view need not import it.
+    from rich import console
+
+    from view import page
+
+    columns, rows = self._capture.size()
+    canvas = console.Console(file=self._capture.terminal, width=columns)
+    with canvas.capture() as drawn:
+      # In its last column a terminal would wrap, and the cursor has the last
+      # line.
+      for line in page.render(gatherer.look(), columns - 1, rows - 1):
+        canvas.print(line, soft_wrap=True)
+    return drawn.get().splitlines()

@@ -1,0 +1,222 @@
+"""A state of a run as lines for `rich`, no more than there is room for."""
+
+import collections
+import math
+from collections.abc import Iterator, Sequence
+
+from rich import text
+
+from view import sparkline, state
+from watchdog import limiter
+from watchdog.status import duration
+
+Text = text.Text
+
+# What is wider is harder to read.
+_MAX_WIDTH = 110
+_MAX_NAMED = 3
+_LABEL = 14
+# Name, right-aligned?, width; the first takes what is left.
+_COLUMNS = (
+  ('state', False, 9),
+  ('steps/s', True, 8),
+  ('return', True, 10),
+  ('weights', True, 10),
+  ('lag', True, 4),
+  ('restarts', True, 8),
+)
+_NAME = 17
+_FAULTS = ('backoff', 'failed', 'killed')
+_STYLES = {
+  'running': 'green',
+  **dict.fromkeys(('starting', 'stopping'), 'yellow'),
+  **dict.fromkeys(_FAULTS, 'bold red'),
+}
+
+
+def render(run: state.State, width: int, height: int) -> list[Text]:
+  """Returns the lines of the view.
+
+  Args:
+    run: what to show.
+    width: columns that a line may have.
+    height: lines that there may be. The tasks of a role become one line where
+      they would not fit, with those named that misbehave.
+  """
+  width = min(width, _MAX_WIDTH)
+  head = [_title(run, width), _progress(run, width), Text()]
+  foot = [
+    Text(),
+    *(_table(table, len(run.tables) == 1) for table in run.tables),
+    _learner_time(run.learner_time),
+    _returns(run, width),
+  ]
+  room = height - len(head) - len(foot)
+  tasks = list(_tasks(run, room))[: max(room, 0)]
+  lines = [*head, *tasks, *foot][:height]
+  for line in lines:
+    line.rstrip()
+    line.truncate(width, overflow='ellipsis')
+    line.no_wrap = True
+  return lines
+
+
+def _title(run: state.State, width: int) -> Text:
+  phase = f'{run.phase} {duration(run.elapsed):>8}'
+  if run.exit_code is not None:
+    phase = f'{run.phase} with exit code {run.exit_code}'
+    phase += f' after {duration(run.elapsed)}'
+  title = Text(run.title, 'bold')
+  title.truncate(width - len(phase) - 2, overflow='ellipsis', pad=True)
+  style = 'bold red' if run.exit_code else _STYLES.get(run.phase, '')
+  return Text().append(title).append('  ').append(phase, style)
+
+
+def _progress(run: state.State, width: int) -> Text:
+  total = f'{run.num_steps:,}'
+  done = min(run.steps / run.num_steps, 1.0)
+  rate = '-' if run.rate is None else f'{run.rate:,.0f}'
+  left = ''
+  if run.phase == 'running' and run.seconds_left is not None:
+    left = f'{duration(math.ceil(run.seconds_left))} left'
+  steps = f'{run.steps:>{len(total)},} of {total}'
+  numbers = f'  {steps}  {done:4.0%}  {rate:>6}/s{left:>13}'
+  line = _label(run.counted)
+  return line + _bar(done, width - len(line) - len(numbers)).append(numbers)
+
+
+def _bar(part: float, width: int) -> Text:
+  width = max(width, 0)
+  # Told apart without colours as well.
+  full = math.floor(part * width)
+  bar = Text().append('━' * full, 'green')
+  return bar.append('─' * (width - full), 'dim')
+
+
+def _tasks(run: state.State, room: int) -> Iterator[Text]:
+  if not run.tasks:
+    yield Text('The program is being made, and its tasks start next.', 'dim')
+    return
+  by_label = collections.defaultdict(list)
+  for task in run.tasks:
+    by_label[task.label].append(task)
+  names = [name for name, _, _ in _COLUMNS]
+  yield _row('task', names, 'dim', 'dim')
+  # All of them and the names of the columns.
+  fit = len(run.tasks) + 1 <= room
+  for tasks in by_label.values():
+    if fit or len(tasks) == 1:
+      yield from map(_task, tasks)
+    else:
+      yield from _many(tasks)
+
+
+def _task(task: state.Task) -> Text:
+  cells = [
+    task.state,
+    _number(task.steps_per_second),
+    _number(task.episode_return, 1),
+    '' if task.version is None else f'v{task.version:.0f}',
+    _number(task.lag),
+    str(task.restarts),
+  ]
+  return _row(task.name, cells, _STYLES.get(task.state, 'dim'))
+
+
+def _many(tasks: Sequence[state.Task]) -> Iterator[Text]:
+  """One line for the tasks of a role, and one for each that misbehaves."""
+  states = [task.state for task in tasks]
+  is_same = len({*states}) == 1
+  running = states.count('running')
+  versions = _known(task.version for task in tasks)
+  returns = _known(task.episode_return for task in tasks)
+  rates = _known(task.steps_per_second for task in tasks)
+  lags = _known(task.lag for task in tasks)
+  cells = [
+    states[0] if is_same else f'{running} of {len(tasks)}',
+    _number(sum(rates) if rates else None),
+    _number(sum(returns) / len(returns) if returns else None, 1),
+    _versions(versions),
+    _number(max(lags, default=None)),
+    str(sum(task.restarts for task in tasks)),
+  ]
+  style = _STYLES.get(states[0], 'dim') if is_same else 'yellow'
+  yield _row(f'{tasks[0].label} x {len(tasks)}', cells, style)
+  bad = [t for t in tasks if t.state in _FAULTS or t.restarts]
+  bad.sort(key=lambda t: (t.state not in _FAULTS, -t.restarts))
+  yield from map(_task, bad[:_MAX_NAMED])
+  if len(bad) > _MAX_NAMED:
+    yield Text(f'and {len(bad) - _MAX_NAMED} more were restarted', 'dim')
+
+
+def _versions(versions: Sequence[float]) -> str:
+  if not versions:
+    return ''
+  low, high = f'v{min(versions):.0f}', f'{max(versions):.0f}'
+  if low == f'v{high}':
+    return low
+  both = f'{low}-{high}'
+  return both if len(both) <= 10 else f'{low}+'
+
+
+def _row(
+  name: str, cells: Sequence[str], state_style: str, style: str = ''
+) -> Text:
+  line = Text(style=style)
+  fitting = Text(name)
+  fitting.truncate(_NAME, overflow='ellipsis', pad=True)
+  line.append(fitting)
+  for (column, right, width), cell in zip(_COLUMNS, cells, strict=True):
+    cell = f'{cell:>{width}}' if right else f'{cell:<{width}}'
+    line.append('  ').append(cell, state_style if column == 'state' else None)
+  return line
+
+
+def _table(table: limiter.Table, is_only: bool) -> Text:
+  line = _label('replay' if is_only else table.name)
+  line += _bar(table.size / max(table.max_size, 1), 10)
+  total = f'{table.max_size:,}'
+  line.append(f'  {table.size:>{len(total)},} of {total} items')
+  if table.inserts:
+    line.append(f'  {table.samples / table.inserts:6,.1f} samples/insert')
+  return line
+
+
+def _learner_time(time: state.LearnerTime | None) -> Text:
+  line = _label('learner time')
+  if time is None:
+    return line.append('-')
+  step = max(1 - time.sampling - time.publishing, 0.0)
+  return line.append(
+    f'{step:4.0%} step   {time.sampling:4.0%} waiting for samples   '
+    f'{time.publishing:4.0%} publishing'
+  )
+
+
+def _returns(run: state.State, width: int) -> Text:
+  line = _label('return' if run.evaluated else 'actor return')
+  if not run.returns:
+    return line.append('-')
+  last, best = _number(run.returns[-1], 1), _number(max(run.returns), 1)
+  line.append(f'last {last:>10}  best {best:>10}  ')
+  drawn = sparkline.sparkline(run.returns, width - len(line))
+  return line.append(drawn, 'cyan')
+
+
+def _label(name: str) -> Text:
+  label = Text(name, 'bold')
+  label.truncate(_LABEL - 1, overflow='ellipsis')
+  label.pad_right(_LABEL - label.cell_len)
+  # What is appended is not bold.
+  return Text().append(label)
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+  if value is None:
+    return ''
+  text = f'{value:,.{digits}f}'
+  return text if len(text) <= 10 else f'{value:.3g}'
+
+
+def _known(values) -> list[float]:
+  return [value for value in values if value is not None]

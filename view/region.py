@@ -1,0 +1,69 @@
+"""The end of a terminal, drawn over and over; other lines go above it."""
+
+import re
+from collections.abc import Sequence
+from typing import TextIO
+
+# Of what programs send to terminals only colours are let through.
+_COLOUR = re.compile(r'\033\[[\d;:]*m')
+_CONTROL = re.compile(
+  r'(\033\[[\d;:]*m)'
+  r'|\033\[[0-?]*[ -/]*[@-~]'
+  r'|\033[\]PX^_][^\007\033]*(?:\007|\033\\)?'
+  r'|\033[ -/]*[0-~]?'
+  r'|[\000-\010\013-\037\177\200-\237]'
+)
+_ERASE_LINE, _ERASE_BELOW, _PLAIN = '\033[K', '\033[J', '\033[0m'
+
+
+class Region:
+  """Some lines at the cursor, which is left visible and below them.
+
+  Whatever ends this process, the terminal is as it should be.
+  """
+
+  def __init__(self, terminal: TextIO):
+    self._terminal = terminal
+    self._widths: list[int] = []
+    self._columns = 0
+
+  def draw(
+    self, above: Sequence[str], lines: Sequence[str], columns: int
+  ) -> None:
+    """Replaces the region, in one write.
+
+    Args:
+      above: lines to print above it for good. The terminal wraps them.
+      lines: of the region, each narrower than the terminal.
+      columns: the terminal's width.
+    """
+    if not (above or lines or self._widths):
+      return
+    parts = [self._to_start(columns)]
+    if above or columns != self._columns:
+      parts.append(_ERASE_BELOW)
+    parts += [f'{clean(line)}\n' for line in above]
+    # Not erased first, since an empty region for a moment flickers.
+    parts += [f'{line}{_ERASE_LINE}\n' for line in lines]
+    parts.append(_ERASE_BELOW)
+    self._columns = columns
+    self._widths = [len(_COLOUR.sub('', line)) for line in lines]
+    self._terminal.write(''.join(parts))
+    self._terminal.flush()
+
+  def leave(self) -> None:
+    """Lets what is drawn stand; the next region begins below it."""
+    self._widths = []
+
+  def _to_start(self, columns: int) -> str:
+    """Moves to its first line; a narrower terminal has wrapped them."""
+    rows = sum(max(1, -(-width // columns)) for width in self._widths)
+    return f'\r\033[{rows}A' if rows else '\r'
+
+
+def clean(line: str) -> str:
+  """Returns a line without what would move the cursor or change modes."""
+  # What a terminal would show of a line that was written over.
+  line = line.rstrip('\r').rpartition('\r')[2]
+  line = _CONTROL.sub(lambda match: match[1] or '', line)
+  return f'{line}{_PLAIN}' if '\033' in line else line

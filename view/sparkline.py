@@ -1,0 +1,33 @@
+"""A line of numbers as a line of characters."""
+
+import math
+from collections.abc import Sequence
+
+_LEVELS = '▁▂▃▄▅▆▇█'
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+  """Returns one character a value, from the lowest to the highest of them.
+
+  Args:
+    values: what is not finite is left out.
+    width: more values than this are put together, by their means.
+  """
+  values = _means([v for v in values if math.isfinite(v)], width)
+  if not values:
+    return ''
+  low, high = min(values), max(values)
+  # Equal values are a line in the middle.
+  scale = (len(_LEVELS) - 1) / (high - low) if high > low else 0.0
+  offset = 0.0 if high > low else 3.0
+  return ''.join(_LEVELS[round(offset + (v - low) * scale)] for v in values)
+
+
+def _means(values: Sequence[float], count: int) -> Sequence[float]:
+  """Returns `count` means of neighbours, or the values if they are as few."""
+  if len(values) <= count:
+    return values
+  ends = [len(values) * i // count for i in range(count + 1)]
+  return [
+    sum(values[a:b]) / (b - a) for a, b in zip(ends, ends[1:], strict=False)
+  ]
