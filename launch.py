@@ -29,7 +29,11 @@ _ENVS_PER_ACTOR = flags.DEFINE_integer(
   'Environments in each actor process; one call of the policy steps all.',
   lower_bound=1,
 )
-_AGENT = flags.DEFINE_enum('agent', 'sac', agents.AGENTS, 'What learns.')
+_AGENT = flags.DEFINE_string(
+  'agent',
+  'sac',
+  'What learns: one that --list shows, or module:PACKAGE.MODULE.',
+)
 _ENV = flags.DEFINE_string(
   'env', 'gym:Pendulum-v1', 'Where it acts, such as gym:ID for Gymnasium.'
 )
@@ -319,8 +323,9 @@ def _run_dir() -> str | None:
 
 
 def _default_run_dir() -> pathlib.Path:
+  agent = _AGENT.value.removeprefix('module:')
   environment = re.sub('[/:]', '-', _ENV.value.partition(':')[2])
-  return run_dir_lib.default_path(f'{_AGENT.value}-{environment}')
+  return run_dir_lib.default_path(f'{agent}-{environment}')
 
 
 if __name__ == '__main__':

@@ -53,13 +53,17 @@ class Settings:
 
   def agent_config(self) -> Any:
     """Returns the agent's config."""
+    _name('agent', agents.make_config, self.agent)
     return _name('config', agents.make_config, self.agent, self.config)
 
   @property
   def preload(self) -> tuple[str, ...]:
     """The modules that all processes will need for these settings."""
     family = self.env.partition(':')[0]
-    return f'programs.agents.{self.agent}', f'programs.environments.{family}'
+    return (
+      agents.module_name(self.agent),
+      f'programs.environments.{family}',
+    )
 
   def make_experiment(self, run_dir: pathlib.Path):
     """Returns the `programs.experiment.ExperimentConfig`.

@@ -1,7 +1,9 @@
 """The agents that `launch.py --agent` knows: a file each, imported when asked.
 
 Each file has `make_agent(environment_spec, config) -> AgentParts`, with a third
-argument if it imitates `demonstrations`; the configs are in `configs`.
+argument if it imitates `demonstrations`; the configs are in `configs`. One's
+own is named `module:package.module`: that module has `make_agent`, and as
+`Config` a dataclass of its settings.
 """
 
 import dataclasses
@@ -9,6 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from programs import own_modules
 from programs.agents import configs, overrides
 
 AGENTS = tuple(configs.CONFIGS)
@@ -37,21 +40,39 @@ def make_config(name: str, settings: str = '') -> Any:
   """Returns an agent's config.
 
   Args:
-    name: one of `AGENTS`.
+    name: one of `AGENTS`, or `module:package.module`.
     settings: fields that are not the default, as `overrides.apply` takes them.
 
   Raises:
     ValueError: there is no such agent, or it has no such settings.
   """
-  _check(name)
+  if is_own(name):
+    return overrides.apply(_module(name).Config(), settings)
+  if name not in AGENTS:
+    raise ValueError(
+      f'unknown agent {name!r}; known: {", ".join(AGENTS)}, and your own as '
+      'module:PACKAGE.MODULE'
+    )
   return overrides.apply(configs.CONFIGS[name](), settings)
+
+
+def is_own(name: str) -> bool:
+  """Whether an agent is not one of `AGENTS`, but in a module of one's own."""
+  return name.startswith(own_modules.PREFIX)
+
+
+def module_name(name: str) -> str:
+  """Returns the name of the module that an agent is in."""
+  if is_own(name):
+    return name.removeprefix(own_modules.PREFIX)
+  return f'programs.agents.{name}'
 
 
 def check_program(name: str, program: str, has_demonstrations: bool) -> None:
   """Raises `ValueError` if an agent cannot be run so.
 
   Args:
-    name: one of `AGENTS`.
+    name: one of `AGENTS`, or `module:package.module`.
     program: 'distributed' or 'offline'.
     has_demonstrations: whether there are recorded episodes to learn from.
   """
@@ -80,7 +101,7 @@ def make_agent(
   """Imports the agent's module and returns its parts.
 
   Args:
-    name: one of `AGENTS`.
+    name: one of `AGENTS`, or `module:package.module`.
     environment_spec: an `acme.specs.EnvironmentSpec`.
     config: the agent's, from `make_config`; None is its default.
     demonstrations: a `programs.demonstrations.Demonstrations` for one that
@@ -89,11 +110,11 @@ def make_agent(
   Raises:
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
-  _check(name)
-  from programs.agents import actions
+  if not is_own(name):
+    from programs.agents import actions
 
-  actions.check(name, environment_spec.actions)
-  module = importlib.import_module(f'programs.agents.{name}')
+    actions.check(name, environment_spec.actions)
+  module = _module(name)
   config = config or make_config(name)
   if name in configs.IMITATORS:
     return module.make_agent(environment_spec, config, demonstrations)
@@ -106,13 +127,13 @@ def make_dataset_factory(
   """Returns what makes an agent's batches from a dataset alone.
 
   Args:
-    name: one of `AGENTS`.
+    name: one of `AGENTS`, or `module:package.module`.
     config: the agent's, from `make_config`.
     demonstrations: a `programs.demonstrations.Demonstrations`.
   """
   from programs import demonstrations as demonstrations_lib
 
-  module = importlib.import_module(f'programs.agents.{name}')
+  module = _module(name)
   make = getattr(module, 'make_dataset', demonstrations_lib.replay_samples)
   return lambda: make(config, demonstrations)
 
@@ -132,6 +153,17 @@ def table() -> str:
   return '\n'.join(lines)
 
 
-def _check(name: str) -> None:
-  if name not in AGENTS:
-    raise ValueError(f'unknown agent {name!r}; known: {", ".join(AGENTS)}')
+def _module(name: str) -> Any:
+  if not is_own(name):
+    return importlib.import_module(module_name(name))
+  try:
+    module = own_modules.load(module_name(name))
+  except ImportError as e:
+    raise ValueError(f'{module_name(name)} cannot be imported ({e})') from e
+  for needed in ('Config', 'make_agent'):
+    if not hasattr(module, needed):
+      raise ValueError(
+        f'{module_name(name)} has no {needed}; an agent is a module with '
+        '`Config`, a dataclass, and `make_agent(environment_spec, config)`'
+      )
+  return module

@@ -1,9 +1,6 @@
 """One's own environments, by the function that makes them."""
 
-import importlib
 import inspect
-import os
-import sys
 from collections.abc import Callable
 
 import compat  # noqa: F401
@@ -14,6 +11,7 @@ import numpy as np
 import tree
 from acme import wrappers
 
+from programs import own_modules
 from programs.environments import gym
 from programs.environments.errors import UnknownEnvironmentError, nearest
 
@@ -79,11 +77,8 @@ def _find_factory(name: str) -> Callable[..., object]:
     raise UnknownEnvironmentError(
       f'module:{name} is incomplete; write module:PACKAGE.MODULE:FACTORY'
     )
-  # A launcher called by its path has its own folder there instead.
-  if '' not in sys.path and os.getcwd() not in sys.path:
-    sys.path.append(os.getcwd())
   try:
-    module = importlib.import_module(module_name)
+    module = own_modules.load(module_name)
   except ImportError as e:
     raise UnknownEnvironmentError(
       f'module:{name}: {module_name} cannot be imported ({e})'

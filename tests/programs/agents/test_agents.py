@@ -56,3 +56,24 @@ def test_programs_that_do_not_fit_are_refused(
 def test_the_table_has_a_line_for_each_agent():
   lines = agents.table().splitlines()[1:]
   assert [line.split()[0] for line in lines] == list(agents.AGENTS)
+
+
+@pytest.mark.parametrize(
+  'agent, expected',
+  [
+    ('dqm', 'known: sac, .*module:PACKAGE.MODULE'),
+    ('module:no_such_module', 'cannot be imported'),
+    ('module:json', 'has no Config'),
+  ],
+)
+def test_an_agent_that_is_none_is_refused(agent, expected):
+  with pytest.raises(ValueError, match=expected):
+    agents.make_config(agent)
+
+
+def test_ones_own_agent_has_its_own_settings():
+  name = 'module:tests.programs.agents.own'
+  config = agents.make_config(name, 'entropy_temperature=0.1,batch_size=8')
+  assert (config.entropy_temperature, config.batch_size) == (0.1, 8)
+  with pytest.raises(ValueError, match='nearest is .entropy_temperature'):
+    agents.make_config(name, 'entropy_temp=0.1')

@@ -1,0 +1,23 @@
+"""Modules of one's own, named on the command line: `module:PACKAGE.MODULE`."""
+
+import importlib
+import os
+import sys
+import types
+
+PREFIX = 'module:'
+
+
+def load(name: str) -> types.ModuleType:
+  """Imports a module as `python -m` finds it, from where one is too.
+
+  Args:
+    name: 'package.module'.
+
+  Raises:
+    ImportError: it cannot be imported.
+  """
+  # A launcher called by its path has its own folder there instead.
+  if '' not in sys.path and os.getcwd() not in sys.path:
+    sys.path.append(os.getcwd())
+  return importlib.import_module(name)

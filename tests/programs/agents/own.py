@@ -1,0 +1,25 @@
+"""One's own agent: DQN with another of Acme's losses."""
+
+import dataclasses
+
+import compat  # noqa: F401
+
+from acme.agents.jax import dqn
+from acme.agents.jax.dqn import losses
+
+from programs.agents import configs
+from programs.agents import dqn as dqn_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(configs.DQN):
+  entropy_temperature: float = 0.03
+
+
+def make_agent(environment_spec, config):
+  parts = dqn_lib.make_agent(environment_spec, config)
+  loss = losses.MunchausenQLearning(
+    entropy_temperature=config.entropy_temperature, discount=config.discount
+  )
+  builder = dqn.DQNBuilder(parts.builder._config, loss)
+  return dataclasses.replace(parts, builder=builder)
