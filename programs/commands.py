@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from programs import settings
 from programs.settings import WrongUsage
 from reporting import run_dir as run_dir_lib
+from reporting import sinks
+from reporting.sinks import followers
 
 _POLICY = 'policy'
+# Nobody waits for it but who asked.
+_SEND_SECONDS = 600
 
 
 def show_status(run_dir: str | None) -> int:
@@ -76,6 +80,35 @@ def _read(
       f'--run_dir: {path} holds a run of another version of this repository '
       f'({e})'
     ) from e
+
+
+def check_sinks(names: Sequence[str]) -> None:
+  """Raises `WrongUsage` unless there are sinks of metrics of these names."""
+  try:
+    sinks.check(names)
+  except ValueError as e:
+    raise WrongUsage(f'--metrics: {e}') from e
+
+
+def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
+  """Sends what sinks of metrics lack of a run.
+
+  Raises:
+    WrongUsage: there is no run, or no such sink.
+  """
+  check_sinks(names)
+  path, _ = _read(run_dir, 'send_metrics')
+  with followers.following(names, path, print_metrics, _SEND_SECONDS) as sent:
+    pass
+  for follower in sent:
+    if follower.has_all:
+      print_metrics(f'{follower.name}: has all of {path}')
+  return 0 if all(follower.has_all for follower in sent) else 1
+
+
+def print_metrics(line: str) -> None:
+  """Prints what there is to say of sinks, as of a process of the run."""
+  print(f'[metrics/0] {line}', flush=True)
 
 
 def evaluate(run_dir: str | None, num_episodes: int) -> int:
