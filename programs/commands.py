@@ -97,6 +97,8 @@ def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
     WrongUsage: there is no run, or no such sink.
   """
   check_sinks(names)
+  if not names:
+    raise WrongUsage('--send_metrics: say where to with --metrics')
   path, _ = _read(run_dir, 'send_metrics')
   with followers.following(names, path, print_metrics, _SEND_SECONDS) as sent:
     pass

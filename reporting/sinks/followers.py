@@ -21,7 +21,7 @@ follow.main(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]))
 _POLL_SECONDS = 0.5
 # From the end of a run until a sink has to have all rows.
 _END_SECONDS = 20
-_MAX_PAUSE_SECONDS = 60.0
+_MAX_PAUSE_SECONDS = 300.0
 
 
 @contextlib.contextmanager
@@ -96,10 +96,7 @@ class Follower:
       self._print(self._what_is_missing())
 
   def _feed(self) -> None:
-    # Nothing begins, nor is any folder made, before there is something to send.
-    while not (self.has_all or tail.paths(self._run_dir)):
-      self.has_all = self._ending.wait(_POLL_SECONDS)
-    pause = 1.0
+    pause, self.has_all = 1.0, not self._wait_for_rows()
     while not self.has_all:
       is_last = self._ending.is_set()
       try:
@@ -110,6 +107,20 @@ class Follower:
         return
       self._ending.wait(pause)
       pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+
+  def _wait_for_rows(self) -> bool:
+    """Waits for the first; returns whether one came before the end.
+
+    Until then no process begins, nor is a folder made.
+    """
+    while True:
+      # Asked for before the rows are, so that none is missed.
+      is_last = self._ending.is_set()
+      if tail.paths(self._run_dir):
+        return True
+      if is_last:
+        return False
+      self._ending.wait(_POLL_SECONDS)
 
   def _run(self) -> int:
     """Runs a process to its end; returns its exit code."""
@@ -149,15 +160,17 @@ class Follower:
       )
 
   def _what_is_missing(self) -> str:
+    num_rows = {p.stem: tail.count(p) for p in tail.paths(self._run_dir)}
+    total = sum(num_rows.values())
     module = importlib.import_module(f'reporting.sinks.{self.name}')
-    has = module.sent(self._run_dir)
-    paths = tail.paths(self._run_dir)
-    num_rows = sum(tail.count(path) for path in paths)
-    num_missing = num_rows - sum(has[path.stem] for path in paths)
-    if not num_missing:
-      return f'was ended before it had finished; see {self._log}'
+    try:
+      has = module.sent(self._run_dir)
+      missing = f'{total - sum(has[p] for p in num_rows):,} of {total:,}'
+    except (OSError, ValueError):
+      # It is the sink's own files that are amiss.
+      missing = f'some of {total:,}'
     return (
-      f'{num_missing:,} of {num_rows:,} rows did not get there. To send them: '
-      f'python launch.py --send_metrics --metrics={self.name} '
-      f'--run_dir={self._run_dir}'
+      f'{missing} rows did not get there within {self._seconds} s (more in '
+      f'{self._log}). To send them: python launch.py --send_metrics '
+      f'--metrics={self.name} --run_dir={self._run_dir}'
     )
