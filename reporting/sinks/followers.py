@@ -100,10 +100,13 @@ class Follower:
     while not self.has_all:
       is_last = self._ending.is_set()
       try:
-        self.has_all = self._run() == 0
+        exit_code = self._run()
       except OSError as e:
         self._complain(str(e))
-      if is_last:
+        exit_code = 1
+      self.has_all = exit_code == 0
+      was_killed = exit_code < 0
+      if is_last or (was_killed and self._ending.is_set()):
         return
       self._ending.wait(pause)
       pause = min(2 * pause, _MAX_PAUSE_SECONDS)
