@@ -127,6 +127,9 @@ _EVALUATE = flags.DEFINE_bool(
 _EPISODES = flags.DEFINE_integer(
   'episodes', 10, 'How many --evaluate plays.', lower_bound=1
 )
+_VIDEO = flags.DEFINE_string(
+  'video', None, 'An mp4 file that --evaluate makes of what it plays.'
+)
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   'local',
@@ -157,7 +160,7 @@ def main(argv: list[str]) -> int:
     if _EXPORT.value:
       return commands.export_policy(_run_dir())
     if _EVALUATE.value:
-      return commands.evaluate(_run_dir(), _EPISODES.value)
+      return commands.evaluate(_run_dir(), _EPISODES.value, _VIDEO.value)
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
     return train(launch_type)

@@ -1,5 +1,6 @@
 """What `launch.py` does with runs that are there; each returns an exit code."""
 
+import contextlib
 import os
 import pathlib
 import sys
@@ -113,16 +114,28 @@ def print_metrics(line: str) -> None:
   print(f'[metrics/0] {line}', flush=True)
 
 
-def evaluate(run_dir: str | None, num_episodes: int) -> int:
+def evaluate(
+  run_dir: str | None, num_episodes: int, video_path: str | None = None
+) -> int:
   """Plays the policy of a run: as it is now, if the run still goes on.
 
+  Args:
+    run_dir: of the run.
+    num_episodes: how many.
+    video_path: of a video to make of them; None makes none.
+
   Raises:
-    WrongUsage: there is no run.
+    WrongUsage: there is no run, or there can be no such video.
   """
   from backends import status
-  from programs import play
+  from programs import play, video
 
   path, run = _read(run_dir, 'evaluate')
+  if video_path is not None:
+    try:
+      video.check(video_path, run.env, run.seed)
+    except ValueError as e:
+      raise WrongUsage(f'--video: {e}') from e
   try:
     goes_on = status.living(str(path / 'logs')) is not None
   except ValueError:
@@ -131,14 +144,20 @@ def evaluate(run_dir: str | None, num_episodes: int) -> int:
   if (goes_on or not folder.exists()) and not keep_policy(path, run):
     return 1
   returns = []
-  for episode in play.play(folder, run.env, run.seed, num_episodes):
-    returns.append(episode.episode_return)
-    print(
-      f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
-      f'{episode.length:>6,}',
-      flush=True,
-    )
+  with contextlib.ExitStack() as stack:
+    playing = [folder, run.env, run.seed, num_episodes]
+    if video_path is not None:
+      playing.append(stack.enter_context(video.recording(video_path)))
+    for episode in play.play(*playing):
+      returns.append(episode.episode_return)
+      print(
+        f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
+        f'{episode.length:>6,}',
+        flush=True,
+      )
   print(f'mean return {sum(returns) / len(returns):,.1f}')
+  if video_path is not None:
+    print(f'{"video":<15}{video_path}')
   return 0
 
 

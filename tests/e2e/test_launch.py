@@ -90,7 +90,7 @@ def test_tensorboard_shows_each_metric_under_its_documented_name(run):
       process.terminate()
   written = {
     path.stem: set(run.rows(path.stem)[0]) - {names.TIME}
-    for path in (run.run_dir / 'metrics').iterdir()
+    for path in (run.run_dir / 'metrics').glob('*.csv')
   }
   assert {process: set(tags) for process, tags in shown.items()} == written
   documented = re.findall(r'^\| (\w+/\w+) +\|', names.__doc__, re.MULTILINE)

@@ -1,0 +1,64 @@
+"""Videos of what a policy plays, read back."""
+
+import dm_env
+import imageio
+import numpy as np
+import pytest
+
+from programs import environments, video
+from programs.environments import pictures
+
+
+def _play(path, env, num_steps):
+  environment = environments.make_environment_factory(env)(0)
+  with video.recording(path) as add:
+    environment.reset()
+    add(environment)
+    for _ in range(num_steps):
+      environment.step(np.zeros(environment.action_spec().shape, np.float32))
+      add(environment)
+  last = pictures.picture(environment)
+  environment.close()
+  return last
+
+
+def test_a_video_has_each_picture_in_its_size_and_at_its_speed(tmp_path):
+  path = tmp_path / 'out.mp4'
+  last = _play(path, 'gym:Pendulum-v1', 20)
+  assert last.shape == (500, 500, 3)
+  with imageio.get_reader(path) as reader:
+    frames = list(reader)
+    assert reader.get_meta_data()['fps'] == 30
+  assert len(frames) == 20 + 1
+  assert frames[-1].shape == last.shape
+  difference = np.abs(frames[-1].astype(float) - last)
+  assert difference.mean() < 3
+  # It falls.
+  assert np.abs(frames[-1].astype(float) - frames[0]).mean() > 5
+
+
+@pytest.mark.parametrize(
+  'name, env, expected',
+  [
+    ('out.avi', 'gym:Pendulum-v1', 'end it in .mp4'),
+    ('missing/out.mp4', 'gym:Pendulum-v1', 'there is no folder'),
+    ('out.mp4', 'bsuite:catch/0', 'no video of bsuite:catch/0'),
+  ],
+)
+def test_what_cannot_be_is_refused(tmp_path, name, env, expected):
+  with pytest.raises(ValueError, match=expected):
+    video.check(tmp_path / name, env, 0)
+  assert list(tmp_path.iterdir()) == []
+
+
+def test_an_environment_that_draws_nothing_is_refused():
+  class Blind(dm_env.Environment):
+    def reset(self): ...
+    def step(self, action): ...
+    def observation_spec(self): ...
+    def action_spec(self): ...
+    def render(self):
+      return None
+
+  with pytest.raises(environments.CannotRenderError, match='uint8'):
+    pictures.picture(Blind())
