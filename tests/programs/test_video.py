@@ -27,7 +27,7 @@ def test_a_video_has_each_picture_in_its_size_and_at_its_speed(tmp_path):
   last = _play(path, 'gym:Pendulum-v1', 20)
   assert last.shape == (500, 500, 3)
   with imageio.get_reader(path) as reader:
-    frames = list(reader)
+    frames = list(iter(reader))
     assert reader.get_meta_data()['fps'] == 30
   assert len(frames) == 20 + 1
   assert frames[-1].shape == last.shape
