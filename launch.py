@@ -175,6 +175,8 @@ def train(launch_type: str) -> int:
     settings_lib.WrongUsage: there is no such program.
   """
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
+  if _VIDEO.value:
+    raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
   settings().check()
   commands.check_sinks(_METRICS.value)
   make_run_dir(run_dir)

@@ -219,6 +219,7 @@ def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
     ('--agent=ail', ['ail', '--demonstrations', '--record']),
     ('--program=offline', ['sac', '--demonstrations']),
     ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
+    ('--video=out.mp4', ['--video', '--evaluate']),
     ('--metrics=excel', ['--metrics', 'excel', 'jsonl']),
     ('--evaluations=5', ['--evaluations', '1000steps*5']),
     ('--num_actors=0', ['num_actors']),
