@@ -19,6 +19,7 @@ from absl import app, flags
 from programs import agents, commands
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
+from reporting.sinks import followers
 
 _NUM_ACTORS = flags.DEFINE_integer(
   'num_actors', 2, 'Actor processes.', lower_bound=1
@@ -123,6 +124,17 @@ _REPORT = flags.DEFINE_bool(
 _REPORT_PATH = flags.DEFINE_string(
   'report_path', None, 'Of the page. Default: report.html in the first run.'
 )
+_METRICS = flags.DEFINE_list(
+  'metrics',
+  ['tensorboard'],
+  'Where metrics go beside the CSV files: tensorboard, jsonl, wandb, with '
+  'commas between, or nothing.',
+)
+_SEND_METRICS = flags.DEFINE_bool(
+  'send_metrics',
+  False,
+  'Send what --metrics lack of the run in --run_dir, and end.',
+)
 _EXPORT = flags.DEFINE_bool(
   'export',
   False,
@@ -134,6 +146,9 @@ _EVALUATE = flags.DEFINE_bool(
 )
 _EPISODES = flags.DEFINE_integer(
   'episodes', 10, 'How many --evaluate plays.', lower_bound=1
+)
+_VIDEO = flags.DEFINE_string(
+  'video', None, 'An mp4 file that --evaluate makes of what it plays.'
 )
 _LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
@@ -160,10 +175,12 @@ def main(argv: list[str]) -> int:
     if _REPORT.value:
       named = [*(_RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, _REPORT_PATH.value)
+    if _SEND_METRICS.value:
+      return commands.send_metrics(_run_dir(), _METRICS.value)
     if _EXPORT.value:
       return commands.export_policy(_run_dir())
     if _EVALUATE.value:
-      return commands.evaluate(_run_dir(), _EPISODES.value)
+      return commands.evaluate(_run_dir(), _EPISODES.value, _VIDEO.value)
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
     if _SEEDS.value:
@@ -180,7 +197,10 @@ def train(launch_type: str) -> int:
     settings_lib.WrongUsage: there is no such program.
   """
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
+  if _VIDEO.value:
+    raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
   settings().check()
+  commands.check_sinks(_METRICS.value)
   make_run_dir(run_dir)
   try:
     return launch(run_dir, launch_type)
@@ -259,7 +279,8 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
     return program
 
   if launch_type != 'local':
-    return launch_stock(make_program(), launch_type)
+    with followers.following(_METRICS.value, run_dir, commands.print_metrics):
+      return launch_stock(make_program(), launch_type)
   from backends import local
   from programs import roles
   from reporting import curve, profile, summary
@@ -269,6 +290,11 @@ def launch(run_dir: pathlib.Path, launch_type: str) -> int:
   print(f'{"run directory":<15}{run_dir}', flush=True)
   with contextlib.ExitStack() as stack:
     printer = stack.enter_context(live.show(run_dir, run, _QUIET.value))
+    stack.enter_context(
+      followers.following(
+        _METRICS.value, run_dir, lambda line: printer('metrics', 0, line)
+      )
+    )
     stack.enter_context(
       stall.Watchdog(
         run_dir,

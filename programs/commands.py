@@ -1,5 +1,6 @@
 """What `launch.py` does with runs that are there; each returns an exit code."""
 
+import contextlib
 import os
 import pathlib
 import sys
@@ -8,8 +9,12 @@ from collections.abc import Sequence
 from programs import settings
 from programs.settings import WrongUsage
 from reporting import run_dir as run_dir_lib
+from reporting import sinks
+from reporting.sinks import followers
 
 _POLICY = 'policy'
+# Nobody waits for it but who asked.
+_SEND_SECONDS = 600
 
 
 def show_status(run_dir: str | None) -> int:
@@ -78,16 +83,59 @@ def _read(
     ) from e
 
 
-def evaluate(run_dir: str | None, num_episodes: int) -> int:
-  """Plays the policy of a run: as it is now, if the run still goes on.
+def check_sinks(names: Sequence[str]) -> None:
+  """Raises `WrongUsage` unless there are sinks of metrics of these names."""
+  try:
+    sinks.check(names)
+  except ValueError as e:
+    raise WrongUsage(f'--metrics: {e}') from e
+
+
+def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
+  """Sends what sinks of metrics lack of a run.
 
   Raises:
-    WrongUsage: there is no run.
+    WrongUsage: there is no run, or no such sink.
+  """
+  check_sinks(names)
+  if not names:
+    raise WrongUsage('--send_metrics: say where to with --metrics')
+  path, _ = _read(run_dir, 'send_metrics')
+  with followers.following(names, path, print_metrics, _SEND_SECONDS) as sent:
+    pass
+  for follower in sent:
+    if follower.has_all:
+      print_metrics(f'{follower.name}: has all of {path}')
+  return 0 if all(follower.has_all for follower in sent) else 1
+
+
+def print_metrics(line: str) -> None:
+  """Prints what there is to say of sinks, as of a process of the run."""
+  print(f'[metrics/0] {line}', flush=True)
+
+
+def evaluate(
+  run_dir: str | None, num_episodes: int, video_path: str | None = None
+) -> int:
+  """Plays the policy of a run: as it is now, if the run still goes on.
+
+  Args:
+    run_dir: of the run.
+    num_episodes: how many.
+    video_path: of a video to make of them; None makes none.
+
+  Raises:
+    WrongUsage: there is no run, or there can be no such video.
   """
   from backends import status
-  from programs import play
+  from programs import play, video
 
   path, run = _read(run_dir, 'evaluate')
+  if video_path is not None:
+    try:
+      video.check(video_path, run.env, run.seed)
+    except ValueError as e:
+      raise WrongUsage(f'--video: {e}') from e
   try:
     goes_on = status.living(str(path / 'logs')) is not None
   except ValueError:
@@ -96,14 +144,20 @@ def evaluate(run_dir: str | None, num_episodes: int) -> int:
   if (goes_on or not folder.exists()) and not keep_policy(path, run):
     return 1
   returns = []
-  for episode in play.play(folder, run.env, run.seed, num_episodes):
-    returns.append(episode.episode_return)
-    print(
-      f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
-      f'{episode.length:>6,}',
-      flush=True,
-    )
+  with contextlib.ExitStack() as stack:
+    playing = [folder, run.env, run.seed, num_episodes]
+    if video_path is not None:
+      playing.append(stack.enter_context(video.recording(video_path)))
+    for episode in play.play(*playing):
+      returns.append(episode.episode_return)
+      print(
+        f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
+        f'{episode.length:>6,}',
+        flush=True,
+      )
   print(f'mean return {sum(returns) / len(returns):,.1f}')
+  if video_path is not None:
+    print(f'{"video":<15}{video_path}')
   return 0
 
 

@@ -87,3 +87,14 @@ def qualify(label: str, key: str) -> str:
 def row_prefix(label: str, index: int) -> str:
   """Returns what a row of metrics begins with on the terminal."""
   return f'[{label}/{index}]'
+
+
+def steps_axis(process: str, program: str) -> str:
+  """Returns the column that counts the steps at which a row was written.
+
+  Args:
+    process: label and index of who wrote it, such as `actor_0`.
+    program: what runs; an `offline` one has no actors.
+  """
+  is_learners = process.startswith('learner_') or program == 'offline'
+  return LEARNER_STEPS if is_learners else ACTOR_STEPS

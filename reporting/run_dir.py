@@ -2,6 +2,8 @@
 
 config.json          the flags of the run
 metrics/             one CSV a process
+tensorboard/         the same as event files; see `reporting.sinks`
+metrics.jsonl, wandb/   the same, when asked for
 logs/                what each process printed
 checkpoints/         what a resume goes on from
 policy/              what plays as the evaluator did, without the rest

@@ -10,7 +10,10 @@
 environment that an actor calls in its own process.
 """
 
-from programs.environments.errors import UnknownEnvironmentError
+from programs.environments.errors import (
+  CannotRenderError,
+  UnknownEnvironmentError,
+)
 from programs.environments.factory import (
   EnvironmentFactory,
   adapt,
@@ -19,6 +22,7 @@ from programs.environments.factory import (
 )
 
 __all__ = [
+  'CannotRenderError',
   'EnvironmentFactory',
   'UnknownEnvironmentError',
   'adapt',

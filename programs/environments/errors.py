@@ -9,6 +9,10 @@ class UnknownEnvironmentError(ValueError):
   """No environment can be made from a name; the message says why."""
 
 
+class CannotRenderError(ValueError):
+  """An environment cannot be drawn; the message says why."""
+
+
 def nearest(name: str, names: Iterable[str], prefix: str = '') -> str:
   """Returns those of `names` that resemble `name` most, as 'a, b, c'.
 

@@ -1,6 +1,7 @@
 """Gymnasium's environments: classic control, Box2D, MuJoCo and Atari."""
 
 import importlib
+from typing import Any
 
 import dm_env
 import gymnasium
@@ -55,6 +56,11 @@ class GymnasiumEnvironment(dm_env.Environment):
   def unwrapped(self) -> gymnasium.Env:
     """The environment inside all wrappers, for observers to look at."""
     return self._environment.unwrapped
+
+  @property
+  def metadata(self) -> dict[str, Any]:
+    """The environment's, such as how many pictures are shown a second."""
+    return self._environment.metadata
 
   def reset(self) -> dm_env.TimeStep:
     observation, _ = self._environment.reset(seed=self._seed)

@@ -1,15 +1,19 @@
 """`python launch.py` as a user runs it: real processes, from outside."""
 
+import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
+import urllib.request
 
 import numpy as np
 import pytest
 
 from programs import policy
+from reporting import names
 from tests.e2e import runs
 
 
@@ -66,6 +70,45 @@ def test_a_run_leaves_its_files(run):
   assert run.column('learner_0', 'learner/steps')[-1] > 100
   assert run.rows('evaluator_0')
   assert str(run.run_dir) in run.output
+
+
+def test_tensorboard_shows_each_metric_under_its_documented_name(run):
+  command = [sys.executable, '-m', 'tensorboard.main', '--host=127.0.0.1']
+  with subprocess.Popen(
+    [*command, '--port=0', f'--logdir={run.run_dir / "tensorboard"}'],
+    stderr=subprocess.PIPE,
+    text=True,
+  ) as process:
+    try:
+      output = ''
+      while not (found := re.search(r' at (http://\S+/)', output)):
+        line = process.stderr.readline()
+        assert line, output
+        output += line
+      shown = _shown(f'{found[1]}data/plugin/scalars/tags')
+    finally:
+      process.terminate()
+  written = {
+    path.stem: set(run.rows(path.stem)[0]) - {names.TIME}
+    for path in (run.run_dir / 'metrics').glob('*.csv')
+  }
+  assert {process: set(tags) for process, tags in shown.items()} == written
+  documented = re.findall(r'^\| (\w+/\w+) +\|', names.__doc__, re.MULTILINE)
+  assert len(documented) == len(set(documented))
+  for name in set.union(*written.values()):
+    # Whatever the agent reports.
+    assert name in documented or name.startswith('learner/')
+
+
+def _shown(url):
+  opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+  for _ in range(100):
+    # It serves before it has read everything, and empty processes at first.
+    tags = json.load(opener.open(url, timeout=60))
+    if len(tags) == 5 and all(tags.values()):
+      return tags
+    time.sleep(0.3)
+  raise TimeoutError(f'TensorBoard shows no more than {tags}')
 
 
 def _export(run_dir):
@@ -184,6 +227,8 @@ def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
     ('--agent=ail', ['ail', '--demonstrations', '--record']),
     ('--program=offline', ['sac', '--demonstrations']),
     ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
+    ('--video=out.mp4', ['--video', '--evaluate']),
+    ('--metrics=excel', ['--metrics', 'excel', 'jsonl']),
     ('--evaluations=5', ['--evaluations', '1000steps*5']),
     ('--num_actors=0', ['num_actors']),
     ('--num_steps=-5', ['num_steps']),

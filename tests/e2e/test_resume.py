@@ -1,5 +1,6 @@
 """A run that was ended, however, goes on where it was."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,8 +8,11 @@ import sys
 
 import pytest
 
+from reporting.sinks import jsonl, tensorboard
 from tests.backends import helpers
 from tests.e2e import runs
+
+_METRICS = '--metrics=tensorboard,jsonl'
 
 
 @pytest.fixture(scope='module')
@@ -16,7 +20,7 @@ def run(tmp_path_factory):
   """A run whose launcher was killed while its learner wrote checkpoints."""
   run = runs.Run(tmp_path_factory.mktemp('resume') / 'run')
   # It writes one after each step, so a kill most likely meets one half-written.
-  with run.launch('--num_steps=1000000', '--checkpoint_every=0'):
+  with run.launch('--num_steps=1000000', '--checkpoint_every=0', _METRICS):
     run.wait_to_learn()
     run.wait_until(lambda: run.rows('evaluator_0'), 'evaluation')
     run.process.send_signal(signal.SIGKILL)
@@ -34,7 +38,7 @@ def test_everything_goes_on(run):
     name: run.rows(name) for name in ('actor_0', 'learner_0', 'evaluator_0')
   }
   target = steps + 2000
-  with run.launch('--resume', f'--num_steps={target}'):
+  with run.launch('--resume', f'--num_steps={target}', _METRICS):
     assert run.end() == 0, run.output
   assert target <= run.count('actor_steps') <= target + 2 * 200
   assert run.count('learner_steps') > learner_steps
@@ -48,6 +52,22 @@ def test_everything_goes_on(run):
     assert versions[-1] > versions[0]
   resumed = run.rows('learner_0')[len(rows['learner_0']) :]
   assert float(resumed[0]['learner/steps']) >= learner_steps
+
+
+def test_sinks_of_metrics_have_each_row_once(run):
+  rows = {
+    path.stem: len(run.rows(path.stem))
+    for path in (run.run_dir / 'metrics').glob('*.csv')
+  }
+  assert len(rows) == 4
+  assert tensorboard.sent(run.run_dir) == rows
+  assert jsonl.sent(run.run_dir) == rows
+  times = [
+    json.loads(line)['time'] for line in (run.run_dir / 'metrics.jsonl').open()
+  ]
+  assert sorted(times) == sorted(
+    float(row['time']) for name in rows for row in run.rows(name)
+  )
 
 
 def test_another_agents_run_is_refused(run, tmp_path):

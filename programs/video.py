@@ -1,0 +1,79 @@
+"""A video of an environment, as --video has it."""
+
+import contextlib
+import importlib.util
+import pathlib
+import warnings
+from collections.abc import Callable, Iterator
+
+import dm_env
+
+from programs import environments
+from programs.environments import pictures
+
+_ENDING = '.mp4'
+_PACKAGES = ('imageio', 'imageio_ffmpeg')
+
+
+def check(path: str | pathlib.Path, env: str, seed: int) -> None:
+  """Checks that a video can be made, before anything is played.
+
+  Args:
+    path: of the video.
+    env: the environment's name.
+    seed: of the environment.
+
+  Raises:
+    ValueError: it cannot, and the message says why.
+  """
+  path = pathlib.Path(path)
+  if path.suffix != _ENDING:
+    raise ValueError(f'{path} is not the name of a video; end it in {_ENDING}')
+  if not path.absolute().parent.is_dir():
+    raise ValueError(f'there is no folder {path.parent}; make it first')
+  for package in _PACKAGES:
+    if importlib.util.find_spec(package) is None:
+      raise ValueError(
+        f'a video needs {package}, which is not installed: pip install -e '
+        "'.[video]'"
+      )
+  environment = environments.make_environment_factory(env)(seed)
+  try:
+    environment.reset()
+    pictures.picture(environment)
+  except environments.CannotRenderError as e:
+    raise ValueError(f'there is no video of {env}: {e}') from e
+  finally:
+    environment.close()
+
+
+@contextlib.contextmanager
+def recording(
+  path: str | pathlib.Path,
+) -> Iterator[Callable[[dm_env.Environment], None]]:
+  """Gives a function that adds a picture of an environment to a video.
+
+  Args:
+    path: of the video, which is whole after this, and replaces another.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  import imageio
+
+  # It forks for ffmpeg, which JAX warns of; the child runs ffmpeg at once.
+  warnings.filterwarnings('ignore', 'os.fork', RuntimeWarning)
+  with contextlib.ExitStack() as stack:
+    writer = None
+
+    def add(environment: dm_env.Environment) -> None:
+      nonlocal writer
+      if writer is None:
+        fps = pictures.frames_per_second(environment)
+        writer = stack.enter_context(
+          # The codec wants even sizes; by itself imageio makes multiples of 16.
+          imageio.get_writer(path, fps=fps, macro_block_size=2)
+        )
+      writer.append_data(pictures.picture(environment))
+
+    yield add

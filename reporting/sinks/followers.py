@@ -1,0 +1,179 @@
+"""The launcher's side of sinks: a process for each, and what to say of it."""
+
+import contextlib
+import importlib
+import pathlib
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+from reporting.sinks import follow, tail
+
+_HOME = str(pathlib.Path(__file__).parents[2])
+# In the user's folder, where there may be a package of the same name.
+_CODE = f"""
+import pathlib, sys
+sys.path[0] = {_HOME!r}
+from reporting.sinks import follow
+follow.main(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+"""
+_POLL_SECONDS = 0.5
+# From the end of a run until a sink has to have all rows.
+_END_SECONDS = 20
+_MAX_PAUSE_SECONDS = 300.0
+
+
+@contextlib.contextmanager
+def following(
+  names: Iterable[str],
+  run_dir: pathlib.Path,
+  print_fn: Callable[[str], None],
+  seconds: int = _END_SECONDS,
+) -> Iterator[list['Follower']]:
+  """Has sinks follow a run; at the end, they get the last rows.
+
+  Args:
+    names: of sinks; see `reporting.sinks`.
+    run_dir: of the run, which need not have begun.
+    print_fn: prints what is amiss, a sentence each.
+    seconds: that the sinks have at the end, all at once.
+  """
+  followers = [Follower(name, run_dir, print_fn, seconds) for name in names]
+  try:
+    yield followers
+  finally:
+    for follower in followers:
+      follower.ask_to_end()
+    for follower in followers:
+      follower.end()
+
+
+class Follower:
+  """Feeds one sink by a process, and by another if that fails.
+
+  Attributes:
+    name: of the sink.
+    has_all: whether, at the end, every row got there.
+  """
+
+  def __init__(
+    self,
+    name: str,
+    run_dir: pathlib.Path,
+    print_fn: Callable[[str], None],
+    seconds: int,
+  ):
+    """Begins; see `following`."""
+    self.name = name
+    self._run_dir = run_dir
+    self._seconds = seconds
+    self._print = lambda text: print_fn(f'{name}: {text}')
+    self._log = run_dir / 'logs' / f'metrics_{name}.log'
+    self._lock = threading.Lock()
+    self._ending = threading.Event()
+    self._process: subprocess.Popen | None = None
+    self._is_down = False
+    self.has_all = False
+    self._thread = threading.Thread(target=self._feed, name=name, daemon=True)
+    self._thread.start()
+
+  def ask_to_end(self) -> None:
+    """Has it take the rows that are there, and end."""
+    with self._lock:
+      self._ending.set()
+      if self._process is not None and self._process.stdin is not None:
+        self._process.stdin.close()
+
+  def end(self) -> None:
+    """Waits for that, and says how many rows did not get there."""
+    # It ends itself at its deadline, unless it has been stopped.
+    self._thread.join(self._seconds + 2)
+    if self._thread.is_alive():
+      self._process.kill()
+      self._thread.join(2)
+    if not self.has_all:
+      self._print(self._what_is_missing())
+
+  def _feed(self) -> None:
+    pause, self.has_all = 1.0, not self._wait_for_rows()
+    while not self.has_all:
+      is_last = self._ending.is_set()
+      try:
+        exit_code = self._run()
+      except OSError as e:
+        self._complain(str(e))
+        exit_code = 1
+      self.has_all = exit_code == 0
+      was_killed = exit_code < 0
+      if is_last or (was_killed and self._ending.is_set()):
+        return
+      self._ending.wait(pause)
+      pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+
+  def _wait_for_rows(self) -> bool:
+    """Waits for the first; returns whether one came before the end.
+
+    Until then no process begins, nor is a folder made.
+    """
+    while True:
+      # Asked for before the rows are, so that none is missed.
+      is_last = self._ending.is_set()
+      if tail.paths(self._run_dir):
+        return True
+      if is_last:
+        return False
+      self._ending.wait(_POLL_SECONDS)
+
+  def _run(self) -> int:
+    """Runs a process to its end; returns its exit code."""
+    self._log.parent.mkdir(exist_ok=True)
+    with self._lock, self._log.open('a') as log:
+      self._process = subprocess.Popen(
+        [
+          *(sys.executable, '-c', _CODE),
+          *(self.name, str(self._run_dir), str(self._seconds)),
+        ],
+        # Its end is the sign to end, and comes with the launcher's too.
+        stdin=subprocess.DEVNULL if self._ending.is_set() else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        # Ctrl-C is for the launcher.
+        start_new_session=True,
+      )
+    with self._process.stdout as lines:
+      for line in lines:
+        self._hear(line.rstrip('\n'))
+    return self._process.wait()
+
+  def _hear(self, line: str) -> None:
+    if line != follow.UP:
+      self._complain(line)
+    elif self._is_down:
+      self._is_down = False
+      self._print('takes metrics again, and has all that came meanwhile')
+
+  def _complain(self, reason: str) -> None:
+    if not self._is_down:
+      self._is_down = True
+      self._print(
+        f'takes no metrics ({reason}). The run goes on, and metrics/ keeps '
+        f'every row until it does; it is tried again. More in {self._log}'
+      )
+
+  def _what_is_missing(self) -> str:
+    num_rows = {p.stem: tail.count(p) for p in tail.paths(self._run_dir)}
+    total = sum(num_rows.values())
+    module = importlib.import_module(f'reporting.sinks.{self.name}')
+    try:
+      has = module.sent(self._run_dir)
+      missing = f'{total - sum(has[p] for p in num_rows):,} of {total:,}'
+    except (OSError, ValueError):
+      # It is the sink's own files that are amiss.
+      missing = f'some of {total:,}'
+    return (
+      f'{missing} rows did not get there within {self._seconds} s (more in '
+      f'{self._log}). To send them: python launch.py --send_metrics '
+      f'--metrics={self.name} --run_dir={self._run_dir}'
+    )

@@ -1,0 +1,22 @@
+"""A run directory with metrics, without a run."""
+
+import json
+import pathlib
+
+from reporting import loggers
+
+ACTOR = 'actor_0'
+
+
+def make(run_dir: pathlib.Path, program: str = 'distributed') -> None:
+  """Makes the directory, as a run does at first."""
+  run_dir.mkdir(exist_ok=True)
+  (run_dir / 'config.json').write_text(json.dumps({'program': program}))
+
+
+def write(run_dir: pathlib.Path, *steps: int, process: str = ACTOR) -> None:
+  """Has a process write a row for each count of the actors' steps."""
+  path = run_dir / 'metrics' / f'{process}.csv'
+  logger = loggers.CSVLogger(str(path))
+  for count in steps:
+    logger.write({'actor/steps': count, 'actor/episode_return': -count / 2})

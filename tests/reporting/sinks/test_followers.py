@@ -1,0 +1,169 @@
+"""Sinks that follow a run by processes of their own, real ones."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from reporting import sinks
+from reporting.sinks import followers, tensorboard
+from tests.backends import helpers
+from tests.reporting.sinks import runs
+
+
+def _steps(run_dir):
+  path = run_dir / 'metrics.jsonl'
+  lines = path.read_text().splitlines() if path.exists() else []
+  return [json.loads(line)['actor/steps'] for line in lines]
+
+
+def _wait_for(run_dir, steps):
+  helpers.wait_until(lambda: _steps(run_dir) == steps, f'{steps}')
+
+
+def test_rows_come_while_it_runs_and_the_last_at_the_end(tmp_path):
+  runs.make(tmp_path)
+  said = []
+  names = ['jsonl', 'tensorboard']
+  with followers.following(names, tmp_path, said.append):
+    runs.write(tmp_path, 200)
+    _wait_for(tmp_path, [200])
+    runs.write(tmp_path, 400, 600)
+  assert _steps(tmp_path) == [200, 400, 600]
+  assert tensorboard.sent(tmp_path) == {'actor_0': 3}
+  assert said == []
+
+
+def test_without_metrics_there_is_nothing_to_do(tmp_path):
+  said = []
+  with followers.following(['jsonl'], tmp_path, said.append) as (follower,):
+    pass
+  assert follower.has_all and said == []
+  assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_rows_come_also_when_the_run_fails(tmp_path):
+  runs.make(tmp_path)
+  with (
+    contextlib.suppress(KeyError),
+    followers.following(['jsonl'], tmp_path, print),
+  ):
+    runs.write(tmp_path, 200)
+    raise KeyError
+  assert _steps(tmp_path) == [200]
+
+
+def test_a_sink_that_was_down_catches_up(tmp_path):
+  runs.make(tmp_path)
+  said = []
+  # A folder where a file should be.
+  (tmp_path / 'metrics.jsonl').mkdir()
+  with followers.following(['jsonl'], tmp_path, said.append):
+    runs.write(tmp_path, 200)
+    helpers.wait_until(lambda: said, 'a complaint')
+    (tmp_path / 'metrics.jsonl').rmdir()
+    runs.write(tmp_path, 400)
+    helpers.wait_until(lambda: len(said) == 2, 'the all-clear')
+  complaint, all_clear = said
+  assert complaint.startswith('jsonl: takes no metrics (IsADirectoryError')
+  assert 'takes metrics again' in all_clear
+  assert _steps(tmp_path) == [200, 400]
+
+
+def test_a_sink_that_stays_down_is_said_once_and_what_it_lacks(tmp_path):
+  runs.make(tmp_path)
+  said = []
+  with followers.following(['tensorboard'], tmp_path, said.append) as (it,):
+    runs.write(tmp_path, 200)
+    helpers.wait_until(lambda: tensorboard.sent(tmp_path), 'a row')
+    # A file where a folder should be.
+    (tmp_path / 'tensorboard' / 'actor_1').touch()
+    runs.write(tmp_path, 200, 400, process='actor_1')
+    helpers.wait_until(lambda: said, 'a complaint')
+  assert not it.has_all
+  complaint, lack = said
+  assert complaint.startswith('tensorboard: takes no metrics (FileExistsError')
+  assert lack.startswith('tensorboard: 2 of 3 rows did not get there')
+  assert lack.endswith(
+    'To send them: python launch.py --send_metrics --metrics=tensorboard '
+    f'--run_dir={tmp_path}'
+  )
+
+
+def test_a_sink_that_hangs_is_left_behind_at_the_deadline(tmp_path):
+  runs.make(tmp_path)
+  said = []
+  with followers.following(['jsonl'], tmp_path, said.append, seconds=1):
+    runs.write(tmp_path, 200)
+    _wait_for(tmp_path, [200])
+    (feeder,) = psutil.Process().children()
+    feeder.suspend()
+    runs.write(tmp_path, 400)
+  assert not feeder.is_running()
+  assert [line.partition(' rows')[0] for line in said] == ['jsonl: 1 of 2']
+
+
+_RUN = """
+import pathlib, sys, time
+from reporting.sinks import followers
+with followers.following(['jsonl'], pathlib.Path(sys.argv[1]), print):
+  time.sleep(100)
+"""
+
+
+def test_after_a_kill_the_next_goes_on_without_a_row_twice(tmp_path):
+  runs.make(tmp_path)
+  runs.write(tmp_path, 200)
+  launcher = subprocess.Popen(
+    [sys.executable, '-c', _RUN, str(tmp_path)],
+    env={**os.environ, helpers.MARKER: str(tmp_path)},
+  )
+  try:
+    _wait_for(tmp_path, [200])
+    (feeder,) = psutil.Process(launcher.pid).children()
+    feeder.suspend()
+    runs.write(tmp_path, 400)
+  finally:
+    launcher.kill()
+    launcher.wait()
+  said = []
+  with followers.following(['jsonl'], tmp_path, said.append):
+    helpers.wait_until(lambda: said, 'a complaint')
+    # Nobody writes beside one that lives.
+    assert _steps(tmp_path) == [200]
+    feeder.kill()
+    with (tmp_path / 'metrics.jsonl').open('a') as f:
+      f.write('{"label": "act')
+    runs.write(tmp_path, 600)
+  assert 'another process feeds it' in said[0]
+  assert _steps(tmp_path) == [200, 400, 600]
+
+
+def test_a_launcher_that_is_killed_leaves_no_process(tmp_path):
+  runs.make(tmp_path)
+  runs.write(tmp_path, 200)
+  launcher = subprocess.Popen(
+    [sys.executable, '-c', _RUN, str(tmp_path)],
+    env={**os.environ, helpers.MARKER: str(tmp_path)},
+  )
+  try:
+    _wait_for(tmp_path, [200])
+  finally:
+    launcher.kill()
+    launcher.wait()
+  helpers.assert_nothing_left(str(tmp_path))
+
+
+def test_an_unknown_sink_is_refused():
+  with pytest.raises(ValueError, match='tensorboard, jsonl, wandb'):
+    sinks.check(['jsonl', 'excel'])
+
+
+def test_a_missing_package_is_refused_with_the_way_to_get_it(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'wandb', None)
+  with pytest.raises(ValueError, match=r"pip install -e '\.\[wandb\]'"):
+    sinks.check(['wandb'])
