@@ -56,6 +56,13 @@ _CASES = (
   Case('td3', _PENDULUM, 8_000),
   Case('d4pg', _PENDULUM, 8_000),
   Case('ppo', 'gym:CartPole-v1', 60_000, 'learning_rate=1e-3'),
+  Case(
+    'ppo',
+    _PENDULUM,
+    150_000,
+    'learning_rate=1e-3,discount=0.9,batch_size=32,num_epochs=10',
+    flags=('--envs_per_actor=8',),
+  ),
   Case('dqn', _CATCH, 6_000),
   Case('ddqn', _CATCH, 6_000),
   Case('r2d2', _CATCH, 10_000),

@@ -17,7 +17,7 @@ def _examples() -> list[str]:
 
 
 def test_the_worked_example_trains(tmp_path):
-  example, _ = _examples()
+  example, *_ = _examples()
   assert len(example.splitlines()) <= 30
   (tmp_path / 'push.py').write_text(example)
   result = subprocess.run(
@@ -35,8 +35,29 @@ def test_the_worked_example_trains(tmp_path):
     assert len(csv.read_text().splitlines()) > 1, result.stdout
 
 
+def test_ones_own_agent_trains(tmp_path):
+  _, example, _ = _examples()
+  (tmp_path / 'munchausen.py').write_text(example)
+  result = subprocess.run(
+    [
+      *(sys.executable, str(_ROOT / 'launch.py'), '--agent=module:munchausen'),
+      *('--env=gym:CartPole-v1', '--num_actors=1', '--num_steps=500'),
+      '--config=entropy_temperature=0.1,batch_size=8,min_replay_size=100',
+      '--run_dir=run',
+    ],
+    cwd=tmp_path,
+    capture_output=True,
+    text=True,
+    timeout=280,
+  )
+  assert result.returncode == 0, result.stdout + result.stderr
+  learner = (tmp_path / 'run' / 'metrics' / 'learner_0.csv').read_text()
+  assert len(learner.splitlines()) > 1
+  assert (tmp_path / 'run' / 'policy').exists()
+
+
 def test_the_policy_plays_afterwards(tmp_path):
-  _, example = _examples()
+  *_, example = _examples()
   (tmp_path / 'runs' / 'pendulum').mkdir(parents=True)
   policies.keep(
     'sac', 'gym:Pendulum-v1', tmp_path / 'runs' / 'pendulum' / 'policy'
