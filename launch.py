@@ -16,7 +16,8 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from programs import agents, commands
+from backends import slurm_script
+from programs import agents, commands, launching
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -123,6 +124,29 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
   "others are Launchpad's own.",
   allow_override=True,
 )
+_BACKEND = flags.DEFINE_enum(
+  'backend',
+  'local',
+  ['local', 'slurm'],
+  'Where processes run: on this machine, or as a job of a Slurm cluster.',
+)
+_RESOURCES = flags.DEFINE_string(
+  'resources',
+  '',
+  'What each task of a role is given: learner:gpu=1,cpu=8;actor:cpu=1.',
+)
+_SLURM = flags.DEFINE_string(
+  'slurm',
+  '',
+  "sbatch's options for the job, or for a role's part of it: "
+  'account=rl,time=1:00:00;learner:partition=gpu.',
+)
+_DRY_RUN = flags.DEFINE_bool(
+  'dry_run', False, "Print the job's script instead of submitting it."
+)
+_STOP = flags.DEFINE_bool(
+  'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
+)
 _WRONG_USAGE = 2
 _INTERRUPTED = 130
 
@@ -137,6 +161,8 @@ def main(argv: list[str]) -> int:
   try:
     if _STATUS.value:
       return commands.show_status(_run_dir())
+    if _STOP.value:
+      return commands.stop(_run_dir())
     if _REPORT.value:
       named = [*(_RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, _REPORT_PATH.value)
@@ -158,15 +184,33 @@ def train(launch_type: str) -> int:
     settings_lib.WrongUsage: there is no such program.
   """
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
-  settings().check()
+  run = settings()
+  run.check()
+  place = launching.Place(
+    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
+  )
+  place.check()
+  if _DRY_RUN.value:
+    return launching.submit(run, run_dir, place)
   make_run_dir(run_dir)
   try:
-    return launch(run_dir, launch_type)
+    return launch(run, run_dir, place)
   except settings_lib.WrongUsage:
     # Nothing began there.
     with contextlib.suppress(OSError):
       run_dir.rmdir()
     raise
+
+
+def launch(
+  run: settings_lib.Settings, run_dir: pathlib.Path, place: launching.Place
+) -> int:
+  """Has the run begin where it is to be; returns the exit code."""
+  if place.launch_type != 'local':
+    return launching.run_stock(run, run_dir, place.launch_type)
+  if place.backend == 'slurm' and not slurm_script.in_job():
+    return launching.submit(run, run_dir, place)
+  return launching.run(run, run_dir, place, _STUCK_AFTER.value)
 
 
 def settings() -> settings_lib.Settings:
@@ -187,74 +231,11 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
   try:
     if _RESUME.value:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(settings()))
-      check_not_running(run_dir)
+      launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
-
-
-def check_not_running(run_dir: pathlib.Path) -> None:
-  """Raises `ValueError` if the run in a directory still goes on."""
-  from backends import status
-
-  pid = status.living(str(run_dir / 'logs'))
-  if pid is not None:
-    raise ValueError(
-      f'the run in {run_dir} still goes on, as process {pid}; stop it first'
-    )
-
-
-def launch(run_dir: pathlib.Path, launch_type: str) -> int:
-  """Runs the program to its end and says what came of it.
-
-  Raises:
-    settings_lib.WrongUsage: the program cannot be made.
-  """
-  run = settings()
-
-  def make_program():
-    program = run.make_program(run_dir)
-    run_dir_lib.write_config(run_dir, dataclasses.asdict(run))
-    return program
-
-  if launch_type != 'local':
-    return launch_stock(make_program(), launch_type)
-  from backends import local
-  from programs import roles
-  from reporting import curve, summary
-  from watchdog import stall
-
-  print(f'{"run directory":<15}{run_dir}', flush=True)
-  printer = roles.Printer()
-  with stall.Watchdog(
-    run_dir,
-    _STUCK_AFTER.value,
-    lambda line: printer('watchdog', 0, line),
-  ):
-    result = local.run(
-      make_program,
-      config=roles.local_config(str(run_dir / 'logs'), run.preload),
-      on_line=printer,
-    )
-  curve.write_learning_curve(run_dir)
-  # After a failure, its cause stays the last thing printed.
-  if result.cause is None:
-    print(summary.summarize(run_dir, result.wall_time), flush=True)
-  # Whoever interrupts a run waits for its end.
-  if result.exit_code == 0:
-    commands.keep_policy(run_dir, run)
-  return result.exit_code
-
-
-def launch_stock(program, launch_type: str) -> int:
-  """Runs an `lp.Program` by one of Launchpad's own launch types."""
-  import launchpad as lp
-
-  running = lp.launch(program, launch_type, terminal='current_terminal')
-  if running is not None:
-    running.wait()
-  return 0
 
 
 def refuse(sentence: str) -> int:

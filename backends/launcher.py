@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 import launchpad as lp
@@ -109,15 +109,19 @@ def _order(task: tasks_lib.Task, directory: str) -> wire.Order:
   )
 
 
-def flags_given() -> list[str]:
-  """The flags on this process's command line, for others to parse too."""
+def flags_given(but: Collection[str] = ()) -> list[str]:
+  """The flags on this process's command line, for others to parse too.
+
+  Args:
+    but: names of flags to leave out.
+  """
   if not flags.FLAGS.is_parsed():
     return []
   given = [
     flags.FLAGS[name]
     for name in flags.FLAGS
     # A launcher may know more launch types than Launchpad's own flag takes.
-    if flags.FLAGS[name].present and name != 'lp_launch_type'
+    if flags.FLAGS[name].present and name not in {'lp_launch_type', *but}
   ]
   return [flag.serialize() for flag in given]
 

@@ -40,7 +40,8 @@ def parse(text: str) -> dict[str, Resources]:
   for role, items in split(text).items():
     if role is None:
       raise ValueError(
-        f'{text!r} names no role; write it as in learner:gpu=1,cpu=8;actor:cpu=1'
+        f'{text!r} names no role; write it as in '
+        'learner:gpu=1,cpu=8;actor:cpu=1'
       )
     result[role] = Resources(
       **{name: _number(role, name, value) for name, value in items.items()}

@@ -266,13 +266,8 @@ class Supervisor:
     self._status_at = time.monotonic() + _STATUS_SECS
     if self._status_dir is None:
       return
-    pid = os.getpid()
-    launcher = {
-      'pid': pid,
-      'process_start': status.process_start(pid),
-      'state': state,
-      'exit_code': self.exit_code if state == 'ended' else None,
-    }
+    exit_code = self.exit_code if state == 'ended' else None
+    launcher = status.launcher(state, exit_code)
     tasks = [run.describe() for run in self._runs.values()]
     try:
       status.write(self._status_dir, {'launcher': launcher, 'tasks': tasks})

@@ -2,14 +2,20 @@
 
 import os
 import pathlib
+import signal
+import socket
 import sys
+import time
 from collections.abc import Sequence
 
+from backends import slurm_job
 from programs import settings
 from programs.settings import WrongUsage
 from reporting import run_dir as run_dir_lib
 
 _POLICY = 'policy'
+# Twice the time of grace that the launcher gives its processes.
+_STOP_SECONDS = 30.0
 
 
 def show_status(run_dir: str | None) -> int:
@@ -22,10 +28,73 @@ def show_status(run_dir: str | None) -> int:
 
   if not run_dir:
     raise WrongUsage('--status: say of which run with --run_dir')
+  number, state = job(pathlib.Path(run_dir))
+  if state is not None:
+    print(f'job {number} of Slurm: {state}')
   try:
     print(status.page(run_dir))
   except (FileNotFoundError, ValueError) as e:
-    raise WrongUsage(f'--run_dir: {e}') from e
+    # A job that waits has not begun to keep its status.
+    if state is None:
+      raise WrongUsage(f'--run_dir: {e}') from e
+  return 0
+
+
+def job(run_dir: pathlib.Path) -> tuple[str | None, str | None]:
+  """Returns a run's newest job of Slurm and what it does.
+
+  Returns:
+    Its number and its state: None if there is none, or it has ended.
+
+  Raises:
+    WrongUsage: Slurm does not say.
+  """
+  number = slurm_job.number(run_dir)
+  try:
+    return number, None if number is None else slurm_job.state(number)
+  except slurm_job.SlurmError as e:
+    raise WrongUsage(f'--run_dir: {run_dir} ran on Slurm: {e}') from e
+
+
+def stop(run_dir: str | None) -> int:
+  """Stops a run, wherever it runs, and returns when it has ended.
+
+  Raises:
+    WrongUsage: there is none that goes on, or it cannot be reached from here.
+  """
+  from backends import status
+
+  path, _ = _read(run_dir, 'stop')
+  number, state = job(path)
+  if state is not None:
+    print(f'job {number} of Slurm: {state}; it is cancelled', flush=True)
+    try:
+      slurm_job.cancel(number)
+    except (slurm_job.SlurmError, TimeoutError) as e:
+      print(f'launch.py: {e}', file=sys.stderr)
+      return 1
+    print('stopped')
+    return 0
+  launcher = status.living(str(path / 'logs'))
+  if launcher is None:
+    raise WrongUsage(f'--stop: the run in {path} does not go on')
+  if launcher['host'] != socket.gethostname():
+    raise WrongUsage(
+      f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
+      'there'
+    )
+  os.kill(launcher['pid'], signal.SIGTERM)
+  deadline = time.monotonic() + _STOP_SECONDS
+  while status.living(str(path / 'logs')) is not None:
+    if time.monotonic() > deadline:
+      print(
+        f'launch.py: process {launcher["pid"]} has not ended within '
+        f'{_STOP_SECONDS:.0f} s of SIGTERM',
+        file=sys.stderr,
+      )
+      return 1
+    time.sleep(0.1)
+  print('stopped')
   return 0
 
 

@@ -4,6 +4,7 @@ config.json          the flags of the run
 metrics/             one CSV a process
 logs/                what each process printed
 checkpoints/         what a resume goes on from
+slurm/               the script and the number of its job, if it runs on Slurm
 policy/              what plays as the evaluator did, without the rest
 learning_curve.png   the evaluator's return against actor steps
 report.html          figures, of this run or of several beside each other
@@ -74,7 +75,12 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
 
 def holds_run(path: str | pathlib.Path) -> bool:
   """Whether a run has begun in a directory."""
-  return (pathlib.Path(path) / _CONFIG).exists()
+  return config_path(path).exists()
+
+
+def config_path(path: str | pathlib.Path) -> pathlib.Path:
+  """Where the configuration of the run in a directory is."""
+  return pathlib.Path(path) / _CONFIG
 
 
 def read_config(path: pathlib.Path) -> dict[str, Any]:
