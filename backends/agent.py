@@ -12,7 +12,7 @@ import selectors
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from backends import loopback, output, wire, zygote_client
@@ -74,7 +74,11 @@ class Agent:
     messages = self._stream.receive()
     if messages is None:
       self._over = True
-    for message in messages or ():
+    self.obey(messages or ())
+
+  def obey(self, messages: Iterable[dict[str, Any]]) -> None:
+    """Does what the launcher asks for."""
+    for message in messages:
       if message['do'] == 'reserve':
         address = self._ports.reserve().build()
         self._stream.send({'event': 'reserved', 'address': address})
@@ -147,16 +151,20 @@ def main() -> None:
     signal.signal(signum, signal.SIG_IGN)
   stream = wire.Stream(0, os.dup(1))
   os.dup2(2, 1)
-  messages = stream.receive()
-  if messages is None:
-    return
+  messages = []
+  while not messages:
+    messages = stream.receive()
+    if messages is None:
+      return
+  config, *others = messages
   directory = tempfile.mkdtemp(prefix='launchpad-node-')
   try:
     with (
-      contextlib.closing(Agent(stream, messages[0], directory)) as agent,
+      contextlib.closing(Agent(stream, config, directory)) as agent,
       # A launcher that is gone shows when it is spoken to as well.
       contextlib.suppress(BrokenPipeError),
     ):
+      agent.obey(others)
       agent.serve()
   finally:
     shutil.rmtree(directory, ignore_errors=True)
