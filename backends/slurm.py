@@ -96,6 +96,9 @@ def _run(
   """Returns how it ended, and whether a node was lost."""
   parts = slurm_script.load_plan(os.environ[slurm_script.PLAN])
   nodes = _nodes(parts, directory)
+  for node in nodes:
+    tasks = slurm_script.summary(list(node.tasks))
+    print(f'{node.name:<14} {tasks}', flush=True)
   # gRPC would send what goes to a node to a proxy as well.
   hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
   os.environ['no_proxy'] = ','.join(filter(None, hosts))

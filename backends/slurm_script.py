@@ -123,7 +123,7 @@ def render(
   for part in parts:
     if part is not parts[0]:
       lines.append('#SBATCH hetjob')
-    lines.append(f'# {_summary(part.tasks)}')
+    lines.append(f'# {summary(part.tasks)}')
     lines += _directives({**job, **_needs(part), **part.options})
     job = {'requeue': ''}
   return '\n'.join(
@@ -154,6 +154,18 @@ def load_plan(path: str | pathlib.Path) -> list[Component]:
   ]
 
 
+def summary(tasks: Sequence[str]) -> str:
+  """Names tasks of successive indices as `learner/0, actor/0-3`."""
+  spans: dict[str, list[str]] = {}
+  for task in tasks:
+    label, _, index = task.rpartition('/')
+    spans.setdefault(label, []).append(index)
+  return ', '.join(
+    f'{label}/{indices[0]}' + (f'-{indices[-1]}' if len(indices) > 1 else '')
+    for label, indices in spans.items()
+  )
+
+
 def _needs(part: Component) -> dict[str, str]:
   needs = {
     'ntasks': str(len(part.tasks)),
@@ -173,15 +185,3 @@ def _directives(options: Mapping[str, str]) -> list[str]:
 
 def _quote(value: str) -> str:
   return f'"{value}"' if ' ' in value else value
-
-
-def _summary(tasks: Sequence[str]) -> str:
-  """Names tasks as `learner/0, actor/0-3`."""
-  counts: dict[str, int] = {}
-  for task in tasks:
-    label = task.rpartition('/')[0]
-    counts[label] = counts.get(label, 0) + 1
-  return ', '.join(
-    f'{label}/0' if count == 1 else f'{label}/0-{count - 1}'
-    for label, count in counts.items()
-  )

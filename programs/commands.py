@@ -28,7 +28,12 @@ def show_status(run_dir: str | None) -> int:
 
   if not run_dir:
     raise WrongUsage('--status: say of which run with --run_dir')
-  number, state = job(pathlib.Path(run_dir))
+  try:
+    number, state = job(pathlib.Path(run_dir))
+  except WrongUsage as e:
+    # Its files tell the rest, wherever they are read.
+    print(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
+    state = None
   if state is not None:
     print(f'job {number} of Slurm: {state}')
   try:

@@ -45,7 +45,7 @@ SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=500
-SchedulerParameters=sched_min_interval=100000,bf_interval=1
+SchedulerParameters=sched_interval=1,bf_interval=1
 GresTypes=gpu
 NodeName=node1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={port1} \
 CPUs=8 RealMemory=8000 Gres=gpu:2
