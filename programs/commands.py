@@ -69,7 +69,9 @@ def stop(run_dir: str | None) -> int:
   """
   from backends import status
 
-  path, _ = _read(run_dir, 'stop')
+  if not run_dir:
+    raise WrongUsage('--stop: say which run with --run_dir')
+  path = pathlib.Path(run_dir).absolute()
   number, state = job(path)
   if state is not None:
     print(f'job {number} of Slurm: {state}; it is cancelled', flush=True)
@@ -80,21 +82,31 @@ def stop(run_dir: str | None) -> int:
       return 1
     print('stopped')
     return 0
-  launcher = status.living(str(path / 'logs'))
+  try:
+    launcher = status.living(str(path / 'logs'))
+  except ValueError as e:
+    raise WrongUsage(f'--run_dir: {e}') from e
   if launcher is None:
-    raise WrongUsage(f'--stop: the run in {path} does not go on')
+    raise WrongUsage(f'--stop: no run goes on in {path}')
   if launcher['host'] != socket.gethostname():
     raise WrongUsage(
       f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
       'there'
     )
-  os.kill(launcher['pid'], signal.SIGTERM)
+  return _terminate(launcher['pid'], str(path / 'logs'))
+
+
+def _terminate(pid: int, log_dir: str) -> int:
+  """Asks the launcher of a run of this machine to stop, and waits for it."""
+  from backends import status
+
+  os.kill(pid, signal.SIGTERM)
   deadline = time.monotonic() + _STOP_SECONDS
-  while status.living(str(path / 'logs')) is not None:
+  while status.living(log_dir) is not None:
     if time.monotonic() > deadline:
       print(
-        f'launch.py: process {launcher["pid"]} has not ended within '
-        f'{_STOP_SECONDS:.0f} s of SIGTERM',
+        f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
+        'of SIGTERM',
         file=sys.stderr,
       )
       return 1

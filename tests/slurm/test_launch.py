@@ -53,7 +53,7 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   helpers.assert_nothing_left(str(job.run_dir))
   again = job.command('--stop')
   assert again.returncode == 2
-  assert 'does not go on' in again.stderr
+  assert 'no run goes on' in again.stderr
 
 
 def test_what_slurm_refuses_is_one_sentence_and_leaves_nothing(tmp_path):
