@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import pathlib
+import shlex
 import shutil
 import sys
 
@@ -179,12 +180,14 @@ def submit(settings: Settings, run_dir: pathlib.Path, place: Place) -> int:
     if is_new:
       _forget(run_dir)
     raise WrongUsage(f'--backend=slurm: {e}') from e
+  flag = shlex.quote(f'--run_dir={run_dir}')
+  output = shlex.quote(f'{run_dir}/logs/slurm-{job}.out')
   print(
-    f'{"run directory":<15}{run_dir}\n'
+    f'{"run directory":<15}{run_dir}  (on storage that all nodes share)\n'
     f'{"job":<15}{job}\n'
-    f'{"its output":<15}tail -F {run_dir}/logs/slurm-{job}.out\n'
-    f'{"its state":<15}python launch.py --status --run_dir={run_dir}\n'
-    f'{"to stop it":<15}python launch.py --stop --run_dir={run_dir}'
+    f'{"its output":<15}tail -F {output}\n'
+    f'{"its state":<15}python launch.py --status {flag}\n'
+    f'{"to stop it":<15}python launch.py --stop {flag}'
   )
   return 0
 

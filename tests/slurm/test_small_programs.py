@@ -12,13 +12,13 @@ from tests.e2e import runs
 from tests.slurm import jobs
 
 
-def _submit(name, directory, monkeypatch, groups):
-  """Submits one of `launchers`, spread over both nodes; returns its number."""
+def _submit(name, directory, monkeypatch, groups, given='', **options):
+  """Submits one of `launchers`; returns its number."""
   monkeypatch.setenv(helpers.MARKER, str(directory))
   monkeypatch.setenv('PYTHONPATH', str(runs.ROOT))
   monkeypatch.chdir(runs.ROOT)
   parts = slurm_script.components(
-    groups, resources.parse(''), {None: {'nodes': '2'}}
+    groups, resources.parse(given), {None: options}
   )
   plan = directory / 'plan.json'
   slurm_script.save_plan(plan, parts)
@@ -35,7 +35,7 @@ def _output(directory, number):
 
 def test_a_failure_is_the_jobs_and_its_cause_comes_last(tmp_path, monkeypatch):
   groups = {'fail': 1, 'noisy': 1}
-  number = _submit('crash', tmp_path, monkeypatch, groups)
+  number = _submit('crash', tmp_path, monkeypatch, groups, nodes='2')
   assert jobs.end(number) == ('FAILED', '1:0')
   *_, error, last = _output(tmp_path, number).splitlines()
   assert error == 'ValueError: the very first cause'
@@ -44,7 +44,9 @@ def test_a_failure_is_the_jobs_and_its_cause_comes_last(tmp_path, monkeypatch):
 
 
 def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
-  number = _submit('lasting', tmp_path, monkeypatch, {'save': 1, 'other': 1})
+  # A heterogeneous job, whose parts are given nodes of their own.
+  groups, given = {'save': 1, 'other': 1}, 'save:cpu=2'
+  number = _submit('lasting', tmp_path, monkeypatch, groups, given)
   helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
   # As Slurm does ahead of the time limit.
   slurm_job.call('scancel', '--batch', '--signal=USR1', number)
