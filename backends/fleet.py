@@ -180,7 +180,13 @@ class Fleet:
     if self._closing:
       return
     self.lost.append(agent.node.name)
-    self._tell({'event': 'failed', 'error': agent.epitaph()})
+    self._tell(
+      {
+        'event': 'failed',
+        'node': agent.node.name,
+        'error': agent.epitaph(),
+      }
+    )
     # Slurm, or the kernel, has killed them with their agent.
     for task in list(agent.outputs):
       os.close(agent.outputs.pop(task))

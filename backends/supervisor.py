@@ -176,7 +176,8 @@ class Supervisor:
           self._start(run)
     elif message['event'] == 'failed':
       lines = message['error'].splitlines()[-_CAUSE_LINES:]
-      self.fail(config_lib.Cause('zygote', None, tuple(lines)))
+      name = message.get('node', 'zygote')
+      self.fail(config_lib.Cause(name, None, tuple(lines)))
     elif message['event'] == 'started':
       self._on_started(self._runs[message['task']], message['pid'])
     else:

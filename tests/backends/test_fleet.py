@@ -49,15 +49,6 @@ def _run(program, directory, placed, **config):
     return launcher.run(program, machines, config, lines), lines
 
 
-def _agents():
-  """The processes of the agents, children of this one."""
-  return [
-    child
-    for child in psutil.Process().children()
-    if 'agent.main()' in ' '.join(child.cmdline())
-  ]
-
-
 class _Server:
   def node(self):
     return os.environ[loopback.STOP_PATH]
@@ -133,7 +124,7 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
   placed = {'a': {'killer/0': 0}, 'b': {'victim/0': 0}}
   restart = {'victim': local.RestartPolicy()}
   result, lines = _run(program, marker, placed, restart=restart)
-  assert result.exit_code == 1
+  assert (result.exit_code, result.cause.task) == (1, 'b')
   assert result.cause.lines[-1].startswith('The agent on b has ended')
   assert 'saved' in lines.of('killer/0')
 

@@ -30,7 +30,7 @@ def lasting(directory: pathlib.Path):
   start = os.environ.get('SLURM_RESTART_COUNT', '0')
 
   def save():
-    print(f'start {start}')
+    print(f'start {start} with GPU {os.environ["CUDA_VISIBLE_DEVICES"]}')
     (directory / f'up-{start}').touch()
     if start == '2':
       lp.stop()

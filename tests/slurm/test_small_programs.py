@@ -45,7 +45,7 @@ def test_a_failure_is_the_jobs_and_its_cause_comes_last(tmp_path, monkeypatch):
 
 def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   # A heterogeneous job, whose parts are given nodes of their own.
-  groups, given = {'save': 1, 'other': 1}, 'save:cpu=2'
+  groups, given = {'save': 1, 'other': 1}, 'save:cpu=2,gpu=1'
   number = _submit('lasting', tmp_path, monkeypatch, groups, given)
   helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
   # As Slurm does ahead of the time limit.
@@ -57,7 +57,10 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   assert jobs.shown(number, 'Restarts') == '2'
   assert (tmp_path / 'saved-1').exists()
   assert (tmp_path / 'saved-2').exists()
-  assert 'The agent on node2 has ended' in _output(tmp_path, number)
+  output = _output(tmp_path, number)
+  assert 'The agent on node2 has ended' in output
+  assert 'The run failed: node2 failed.' in output
+  assert '[save/0] start 2 with GPU 0' in output
   helpers.assert_nothing_left(str(tmp_path))
 
 
