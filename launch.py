@@ -16,10 +16,10 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from programs import agents, commands
+from backends import slurm_script
+from programs import agents, commands, launching
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
-from reporting.sinks import followers
 
 _NUM_ACTORS = flags.DEFINE_integer(
   'num_actors', 2, 'Actor processes.', lower_bound=1
@@ -158,6 +158,29 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
   "others are Launchpad's own.",
   allow_override=True,
 )
+_BACKEND = flags.DEFINE_enum(
+  'backend',
+  'local',
+  ['local', 'slurm'],
+  'Where processes run: on this machine, or as a job of a Slurm cluster.',
+)
+_RESOURCES = flags.DEFINE_string(
+  'resources',
+  '',
+  'What each task of a role is given: learner:gpu=1,cpu=8;actor:cpu=1.',
+)
+_SLURM = flags.DEFINE_string(
+  'slurm',
+  '',
+  "sbatch's options for the job, or for a role's part of it: "
+  'account=rl,time=1:00:00;learner:partition=gpu.',
+)
+_DRY_RUN = flags.DEFINE_bool(
+  'dry_run', False, "Print the job's script instead of submitting it."
+)
+_STOP = flags.DEFINE_bool(
+  'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
+)
 _WRONG_USAGE = 2
 _INTERRUPTED = 130
 
@@ -172,6 +195,8 @@ def main(argv: list[str]) -> int:
   try:
     if _STATUS.value:
       return commands.show_status(_run_dir())
+    if _STOP.value:
+      return commands.stop(_run_dir())
     if _REPORT.value:
       named = [*(_RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, _REPORT_PATH.value)
@@ -199,11 +224,18 @@ def train(launch_type: str) -> int:
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   if _VIDEO.value:
     raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
-  settings().check()
+  run = settings()
+  run.check()
   commands.check_sinks(_METRICS.value)
+  place = launching.Place(
+    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
+  )
+  place.check()
+  if _DRY_RUN.value:
+    return launching.submit(run, run_dir, place)
   make_run_dir(run_dir)
   try:
-    return launch(run_dir, launch_type)
+    return launch(run, run_dir, place)
   except settings_lib.WrongUsage:
     # Nothing began there.
     with contextlib.suppress(OSError):
@@ -221,12 +253,28 @@ def run_seeds() -> int:
 
   chosen = seeds.parse(_SEEDS.value)
   settings().check()
+  if _BACKEND.value != 'local':
+    raise settings_lib.WrongUsage(
+      '--seeds: submit the run of each seed by itself, with --seed'
+    )
   if _RESUME.value:
     raise settings_lib.WrongUsage(
       '--resume with --seeds: resume the run of each seed by itself'
     )
   directory = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   return seeds.run(chosen, sys.argv[1:], _NUM_ACTORS.value, directory)
+
+
+def launch(
+  run: settings_lib.Settings, run_dir: pathlib.Path, place: launching.Place
+) -> int:
+  """Has the run begin where it is to be; returns the exit code."""
+  watch = launching.Watch(_STUCK_AFTER.value, _QUIET.value, _METRICS.value)
+  if place.launch_type != 'local':
+    return launching.run_stock(run, run_dir, place.launch_type, watch)
+  if place.backend == 'slurm' and not slurm_script.in_job():
+    return launching.submit(run, run_dir, place)
+  return launching.run(run, run_dir, place, watch)
 
 
 def settings() -> settings_lib.Settings:
@@ -247,86 +295,11 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
   try:
     if _RESUME.value:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(settings()))
-      check_not_running(run_dir)
+      launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
-
-
-def check_not_running(run_dir: pathlib.Path) -> None:
-  """Raises `ValueError` if the run in a directory still goes on."""
-  from backends import status
-
-  pid = status.living(str(run_dir / 'logs'))
-  if pid is not None:
-    raise ValueError(
-      f'the run in {run_dir} still goes on, as process {pid}; stop it first'
-    )
-
-
-def launch(run_dir: pathlib.Path, launch_type: str) -> int:
-  """Runs the program to its end and says what came of it.
-
-  Raises:
-    settings_lib.WrongUsage: the program cannot be made.
-  """
-  run = settings()
-
-  def make_program():
-    program = run.make_program(run_dir)
-    run_dir_lib.write_config(run_dir, dataclasses.asdict(run))
-    return program
-
-  if launch_type != 'local':
-    with followers.following(_METRICS.value, run_dir, commands.print_metrics):
-      return launch_stock(make_program(), launch_type)
-  from backends import local
-  from programs import roles
-  from reporting import curve, profile, summary
-  from view import live
-  from watchdog import stall
-
-  print(f'{"run directory":<15}{run_dir}', flush=True)
-  with contextlib.ExitStack() as stack:
-    printer = stack.enter_context(live.show(run_dir, run, _QUIET.value))
-    stack.enter_context(
-      followers.following(
-        _METRICS.value, run_dir, lambda line: printer('metrics', 0, line)
-      )
-    )
-    stack.enter_context(
-      stall.Watchdog(
-        run_dir,
-        _STUCK_AFTER.value,
-        lambda line: printer('watchdog', 0, line),
-      )
-    )
-    result = local.run(
-      make_program,
-      config=roles.local_config(str(run_dir / 'logs'), run.preload),
-      on_line=printer,
-    )
-  curve.write_learning_curve(run_dir)
-  # After a failure, its cause stays the last thing printed.
-  if result.cause is None:
-    print(summary.summarize(run_dir, result.wall_time), flush=True)
-    if run.profile:
-      print(profile.page(run_dir), flush=True)
-  # Whoever interrupts a run waits for its end.
-  if result.exit_code == 0:
-    commands.keep_policy(run_dir, run)
-  return result.exit_code
-
-
-def launch_stock(program, launch_type: str) -> int:
-  """Runs an `lp.Program` by one of Launchpad's own launch types."""
-  import launchpad as lp
-
-  running = lp.launch(program, launch_type, terminal='current_terminal')
-  if running is not None:
-    running.wait()
-  return 0
 
 
 def refuse(sentence: str) -> int:

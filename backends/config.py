@@ -115,8 +115,8 @@ class Cause:
   """Why a run failed.
 
   Attributes:
-    task: the name of the task that failed first, `label/index`; or `launcher`
-      or `zygote`.
+    task: the name of the task that failed first, `label/index`; or `launcher`,
+      `zygote` or the name of a node.
     exit_code: what its process exited with; minus the number of a signal; None
       if no process ended.
     lines: the end of its traceback, or else of its output.

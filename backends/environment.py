@@ -14,6 +14,8 @@ was imported. What holds then:
 """
 
 import ctypes
+import functools
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -21,6 +23,8 @@ from collections.abc import Callable, Mapping
 # The parent of all forks imports with one thread in each of these, because a
 # process with threads must not fork. A task gets its own number back.
 THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
+# In a value, stands for the kind of processor of the machine it is used on.
+PROCESSOR = '{processor}'
 
 # As NumPy's and SciPy's wheels name what OpenBLAS exports.
 _OPENBLAS_NAMES = tuple(
@@ -34,10 +38,27 @@ def merged(env: Mapping[str, str | None]) -> dict[str, str]:
   """Returns this process's environment with changes.
 
   Args:
-    env: names and values; None unsets.
+    env: names and values; None unsets. `PROCESSOR` is filled in.
   """
-  both = {**os.environ, **env}
+  both = {**os.environ, **_filled_in(env)}
   return {name: value for name, value in both.items() if value is not None}
+
+
+def _filled_in(env: Mapping[str, str | None]) -> dict[str, str | None]:
+  return {
+    name: value.replace(PROCESSOR, _processor())
+    if value and PROCESSOR in value
+    else value
+    for name, value in env.items()
+  }
+
+
+@functools.cache
+def _processor() -> str:
+  """Names what this machine's processor can execute."""
+  with open('/proc/cpuinfo') as f:
+    told = {line for line in f if line.startswith(('model name', 'flags'))}
+  return hashlib.sha256(''.join(sorted(told)).encode()).hexdigest()[:12]
 
 
 def apply(env: Mapping[str, str | None]) -> None:
@@ -49,6 +70,7 @@ def apply(env: Mapping[str, str | None]) -> None:
   Raises:
     ValueError: JAX does not take one of the values.
   """
+  env = _filled_in(env)
   values = merged(env)
   for name, value in env.items():
     if value is None:

@@ -6,6 +6,9 @@ import socket
 
 import launchpad as lp
 
+# Holds the path of a node's `StopListener`, in the environment of its tasks.
+STOP_PATH = 'LAUNCHPAD_STOP_PATH'
+
 
 class FixedAddress(lp.AbstractAddressBuilder):
   """An address known before launch."""
@@ -18,7 +21,7 @@ class FixedAddress(lp.AbstractAddressBuilder):
 
 
 class ReservedPorts:
-  """Ports of the loopback interface, kept for one run.
+  """Ports of this machine, kept for one run.
 
   Each is held by a socket which is bound but never listens. The kernel then
   gives it to nobody else while its server restarts, and programs that run
@@ -26,17 +29,25 @@ class ReservedPorts:
   SO_REUSEPORT (or like Python's SO_REUSEADDR), can bind it.
   """
 
-  def __init__(self):
+  def __init__(self, host: str = '127.0.0.1', interface: str = '127.0.0.1'):
+    """Reserves none yet.
+
+    Args:
+      host: what others reach this machine at.
+      interface: the address to take ports of; empty for all.
+    """
+    self._host = host
+    self._interface = interface
     self._sockets = []
 
   def reserve(self) -> FixedAddress:
-    """Takes one more port and returns its address, `127.0.0.1:port`."""
+    """Takes one more port and returns its address, `host:port`."""
     holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    holder.bind(('127.0.0.1', 0))
+    holder.bind((self._interface, 0))
     self._sockets.append(holder)
-    return FixedAddress(f'127.0.0.1:{holder.getsockname()[1]}')
+    return FixedAddress(f'{self._host}:{holder.getsockname()[1]}')
 
   def close(self) -> None:
     for holder in self._sockets:
@@ -66,6 +77,13 @@ class FifoStopper:
       os.write(pipe, b's')
     finally:
       os.close(pipe)
+
+
+class NodeStopper:
+  """What `lp.stop()` calls on one node of several: asks that node's agent."""
+
+  def __call__(self, mark_as_completed: bool = False) -> None:
+    FifoStopper(os.environ[STOP_PATH])(mark_as_completed)
 
 
 class StopListener:

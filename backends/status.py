@@ -2,10 +2,13 @@
 
 import json
 import os
+import socket
 import time
 from typing import Any
 
 _FILE = 'status.json'
+# It is written every second, and shared storage shows that with some delay.
+_FRESH_SECS = 30.0
 
 
 def write(directory: str, state: dict[str, Any]) -> None:
@@ -13,8 +16,8 @@ def write(directory: str, state: dict[str, Any]) -> None:
 
   Args:
     directory: the run's log folder.
-    state: `launcher`, a dict, and `tasks`, a list of dicts with `label`,
-      `index`, `pid`, `state`, `started`, `restarts`, `exit_code` and
+    state: `launcher`, as of that function, and `tasks`, a list of dicts with
+      `label`, `index`, `pid`, `state`, `started`, `restarts`, `exit_code` and
       `addresses`.
   """
   path = os.path.join(directory, _FILE)
@@ -31,7 +34,8 @@ def read(directory: str) -> dict[str, Any]:
 
   Returns:
     The state. Each task also has `uptime`, in seconds, None unless it runs;
-    `launcher` also has `alive`, whether its process is there.
+    `launcher` also has `alive`, whether its process is there. If that is on
+    another host, then whether it wrote lately.
 
   Raises:
     FileNotFoundError: no run has written its state there.
@@ -47,7 +51,7 @@ def read(directory: str) -> dict[str, Any]:
     ) from None
   except ValueError as e:
     raise ValueError(f'{path} is damaged: {e}') from e
-  alive = _alive(state['launcher'])
+  alive = _alive(state['launcher'], state.get('written', 0.0))
   state['launcher']['alive'] = alive
   for task in state['tasks']:
     runs = alive and task['state'] in ('running', 'stopping')
@@ -55,8 +59,25 @@ def read(directory: str) -> dict[str, Any]:
   return state
 
 
-def living(directory: str) -> int | None:
-  """Returns the pid of the launcher of a run that goes on, else None.
+def launcher(state: str, exit_code: int | None) -> dict[str, Any]:
+  """Returns what tells of this process as a run's launcher.
+
+  Args:
+    state: `starting`, `running`, `stopping` or `ended`.
+    exit_code: of the run, if it has ended.
+  """
+  pid = os.getpid()
+  return {
+    'pid': pid,
+    'process_start': process_start(pid),
+    'host': socket.gethostname(),
+    'state': state,
+    'exit_code': exit_code,
+  }
+
+
+def living(directory: str) -> dict[str, Any] | None:
+  """Returns the launcher of a run that goes on, else None.
 
   Args:
     directory: the run's log folder.
@@ -65,10 +86,10 @@ def living(directory: str) -> int | None:
     ValueError: the file is damaged.
   """
   try:
-    launcher = read(directory)['launcher']
+    found = read(directory)['launcher']
   except FileNotFoundError:
     return None
-  return launcher['pid'] if launcher['alive'] else None
+  return found if found['alive'] else None
 
 
 def process_start(pid: int) -> str | None:
@@ -83,7 +104,10 @@ def process_start(pid: int) -> str | None:
     return None
 
 
-def _alive(launcher: dict[str, Any]) -> bool:
+def _alive(launcher: dict[str, Any], written: float) -> bool:
   if launcher['state'] == 'ended':
     return False
+  here = socket.gethostname()
+  if launcher.get('host', here) != here:
+    return time.time() - written < _FRESH_SECS
   return process_start(launcher['pid']) == launcher['process_start']

@@ -176,7 +176,8 @@ class Supervisor:
           self._start(run)
     elif message['event'] == 'failed':
       lines = message['error'].splitlines()[-_CAUSE_LINES:]
-      self.fail(config_lib.Cause('zygote', None, tuple(lines)))
+      name = message.get('node', 'zygote')
+      self.fail(config_lib.Cause(name, None, tuple(lines)))
     elif message['event'] == 'started':
       self._on_started(self._runs[message['task']], message['pid'])
     else:
@@ -266,13 +267,8 @@ class Supervisor:
     self._status_at = time.monotonic() + _STATUS_SECS
     if self._status_dir is None:
       return
-    pid = os.getpid()
-    launcher = {
-      'pid': pid,
-      'process_start': status.process_start(pid),
-      'state': state,
-      'exit_code': self.exit_code if state == 'ended' else None,
-    }
+    exit_code = self.exit_code if state == 'ended' else None
+    launcher = status.launcher(state, exit_code)
     tasks = [run.describe() for run in self._runs.values()]
     try:
       status.write(self._status_dir, {'launcher': launcher, 'tasks': tasks})

@@ -44,7 +44,7 @@ def from_program(
   program: lp.Program,
   *,
   program_stopper: ProgramStopper,
-  make_address: Callable[[], lp.AbstractAddressBuilder],
+  make_address: Callable[[str, int], lp.AbstractAddressBuilder],
   env: Callable[[str], Mapping[str, str | None]] = lambda label: {},
 ) -> list[Task]:
   """Prepares a program for launch and returns what there is to run.
@@ -56,7 +56,8 @@ def from_program(
   Args:
     program: the program, built.
     program_stopper: what `lp.stop()` calls in any node; must be picklable.
-    make_address: called once for each address of the program.
+    make_address: called once for each address of the program, with the label
+      and the index of the task that it is of.
     env: the environment of a task with a given label.
 
   Returns:
@@ -70,9 +71,10 @@ def from_program(
     raise ValueError(f'The program {program.name!r} has no nodes to run.')
   _initialize_contexts(program, program_stopper)
   _connect_handles(program)
-  for node in program.get_all_nodes():
-    for address in node.addresses:
-      address.bind(make_address())
+  for label, nodes in program.groups.items():
+    for index, node in enumerate(nodes):
+      for address in node.addresses:
+        address.bind(make_address(label, index))
   return [
     Task(
       label, index, _function(label, node), env(label), tuple(node.addresses)

@@ -1,6 +1,7 @@
-"""What the launcher and its zygote say to each other: one JSON a packet."""
+"""How the launcher and what it started talk: in JSON."""
 
 import json
+import os
 import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ class Order(NamedTuple):
 
 
 class Channel:
-  """One end of the conversation."""
+  """One end of a conversation on one machine: one JSON a packet."""
 
   def __init__(self, descriptor: int):
     """Takes over one end of a `socket_pair`, by its file descriptor."""
@@ -70,3 +71,33 @@ def pair() -> tuple[Channel, int]:
   """Returns one end, and the other end's descriptor for a child process."""
   ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
   return Channel(ours.detach()), theirs.detach()
+
+
+class Stream:
+  """One end of a conversation over pipes: one JSON a line."""
+
+  def __init__(self, reader: int, writer: int):
+    self._reader = reader
+    self._writer = writer
+    self._rest = b''
+
+  def fileno(self) -> int:
+    return self._reader
+
+  def send(self, message: dict[str, Any]) -> None:
+    """Sends a message.
+
+    Raises:
+      OSError: the other end is gone.
+    """
+    data = json.dumps(message).encode() + b'\n'
+    while data:
+      data = data[os.write(self._writer, data) :]
+
+  def receive(self) -> list[dict[str, Any]] | None:
+    """Waits for data; returns what messages are whole then, None at the end."""
+    chunk = os.read(self._reader, _MAX_BYTES)
+    if not chunk:
+      return None
+    *lines, self._rest = (self._rest + chunk).split(b'\n')
+    return [json.loads(line) for line in lines]

@@ -3,9 +3,13 @@
 import contextlib
 import os
 import pathlib
+import signal
+import socket
 import sys
+import time
 from collections.abc import Sequence
 
+from backends import slurm_job
 from programs import settings
 from programs.settings import WrongUsage
 from reporting import run_dir as run_dir_lib
@@ -15,6 +19,8 @@ from reporting.sinks import followers
 _POLICY = 'policy'
 # Nobody waits for it but who asked.
 _SEND_SECONDS = 600
+# Twice the time of grace that the launcher gives its processes.
+_STOP_SECONDS = 30.0
 
 
 def show_status(run_dir: str | None) -> int:
@@ -28,9 +34,89 @@ def show_status(run_dir: str | None) -> int:
   if not run_dir:
     raise WrongUsage('--status: say of which run with --run_dir')
   try:
+    number, state = job(pathlib.Path(run_dir))
+  except WrongUsage as e:
+    # Its files tell the rest, wherever they are read.
+    print(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
+    state = None
+  if state is not None:
+    print(f'job {number} of Slurm: {state}')
+  try:
     print(status.page(run_dir))
   except (FileNotFoundError, ValueError) as e:
+    # A job that waits has not begun to keep its status.
+    if state is None:
+      raise WrongUsage(f'--run_dir: {e}') from e
+  return 0
+
+
+def job(run_dir: pathlib.Path) -> tuple[str | None, str | None]:
+  """Returns a run's newest job of Slurm and what it does.
+
+  Returns:
+    Its number and its state: None if there is none, or it has ended.
+
+  Raises:
+    WrongUsage: Slurm does not say.
+  """
+  number = slurm_job.number(run_dir)
+  try:
+    return number, None if number is None else slurm_job.state(number)
+  except slurm_job.SlurmError as e:
+    raise WrongUsage(f'--run_dir: {run_dir} ran on Slurm: {e}') from e
+
+
+def stop(run_dir: str | None) -> int:
+  """Stops a run, wherever it runs, and returns when it has ended.
+
+  Raises:
+    WrongUsage: there is none that goes on, or it cannot be reached from here.
+  """
+  from backends import status
+
+  if not run_dir:
+    raise WrongUsage('--stop: say which run with --run_dir')
+  path = pathlib.Path(run_dir).absolute()
+  number, state = job(path)
+  if state is not None:
+    print(f'job {number} of Slurm: {state}; it is cancelled', flush=True)
+    try:
+      slurm_job.cancel(number)
+    except (slurm_job.SlurmError, TimeoutError) as e:
+      print(f'launch.py: {e}', file=sys.stderr)
+      return 1
+    print('stopped')
+    return 0
+  try:
+    launcher = status.living(str(path / 'logs'))
+  except ValueError as e:
     raise WrongUsage(f'--run_dir: {e}') from e
+  if launcher is None:
+    raise WrongUsage(f'--stop: no run goes on in {path}')
+  if launcher['host'] != socket.gethostname():
+    raise WrongUsage(
+      f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
+      'there'
+    )
+  return _terminate(launcher['pid'], str(path / 'logs'))
+
+
+def _terminate(pid: int, log_dir: str) -> int:
+  """Asks the launcher of a run of this machine to stop, and waits for it."""
+  from backends import status
+
+  os.kill(pid, signal.SIGTERM)
+  deadline = time.monotonic() + _STOP_SECONDS
+  while status.living(log_dir) is not None:
+    if time.monotonic() > deadline:
+      print(
+        f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
+        'of SIGTERM',
+        file=sys.stderr,
+      )
+      return 1
+    time.sleep(0.1)
+  print('stopped')
   return 0
 
 

@@ -1,10 +1,10 @@
 """How a backend treats each role: restarts, order of stopping, environment."""
 
-import hashlib
 import os
-import pathlib
+from collections.abc import Mapping
 
-from backends import local, output
+from backends import environment, local, output
+from backends import resources as resources_lib
 from reporting import names
 
 # Clients before what they talk to; evaluators after the learner, so that they
@@ -31,16 +31,25 @@ _LEARNER = ('CUDA_VISIBLE_DEVICES', 'JAX_PLATFORMS', 'XLA_FLAGS')
 _COMPILED = 'JAX_COMPILATION_CACHE_DIR'
 
 
-def local_config(log_dir: str, preload: tuple[str, ...] = ()):
-  """Returns how the program of `distributed.make_program` runs locally.
+def local_config(
+  log_dir: str,
+  preload: tuple[str, ...] = (),
+  resources: Mapping[str, resources_lib.Resources] | None = None,
+):
+  """Returns how the program of `distributed.make_program` runs, here or there.
 
   Args:
     log_dir: gets what each process prints, and the run's status.
     preload: modules, beside the program's own, that every process will need.
+    resources: by role; of the others, the learner has what the launcher has.
   """
+  given = resources or {}
   return local.LocalConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
-    env={'learner': {name: os.environ.get(name) for name in _LEARNER}},
+    env={
+      **{'learner': _as_launcher()},
+      **{role: _env(own) for role, own in given.items()},
+    },
     preload=[*_PRELOAD, *preload],
     restart={
       role: local.RestartPolicy() for stage in _STOP_ORDER for role in stage
@@ -48,6 +57,17 @@ def local_config(log_dir: str, preload: tuple[str, ...] = ()):
     stop_order=_STOP_ORDER,
     log_dir=log_dir,
   )
+
+
+def _as_launcher() -> dict[str, str | None]:
+  return {name: os.environ.get(name) for name in _LEARNER}
+
+
+def _env(own: resources_lib.Resources) -> dict[str, str | None]:
+  threads = resources_lib.environment(own)
+  if own.gpu:
+    return {**_as_launcher(), **threads}
+  return {'XLA_FLAGS': None, **threads} if own.cpu > 1 else dict(threads)
 
 
 def _compilation_cache() -> dict[str, str]:
@@ -59,15 +79,10 @@ def _compilation_cache() -> dict[str, str]:
   """
   if _COMPILED in os.environ:
     return {}
-  processor = [
-    line
-    for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines()
-    if line.startswith(('model name', 'flags'))
-  ]
-  kind = hashlib.sha256('\n'.join(sorted(set(processor))).encode()).hexdigest()
   cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+  folder = f'jax-{environment.PROCESSOR}'
   return {
-    _COMPILED: os.path.join(cache, 'launchpad_rl', f'jax-{kind[:12]}'),
+    _COMPILED: os.path.join(cache, 'launchpad_rl', folder),
     'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0',
     'JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES': '-1',
   }

@@ -6,6 +6,7 @@ tensorboard/         the same as event files; see `reporting.sinks`
 metrics.jsonl, wandb/   the same, when asked for
 logs/                what each process printed
 checkpoints/         what a resume goes on from
+slurm/               the script and the number of its job, if it runs on Slurm
 policy/              what plays as the evaluator did, without the rest
 profile/             with --profile, what each process's time went to
 learning_curve.png   the evaluator's return against actor steps
@@ -79,7 +80,12 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
 
 def holds_run(path: str | pathlib.Path) -> bool:
   """Whether a run has begun in a directory."""
-  return (pathlib.Path(path) / _CONFIG).exists()
+  return config_path(path).exists()
+
+
+def config_path(path: str | pathlib.Path) -> pathlib.Path:
+  """Where the configuration of the run in a directory is."""
+  return pathlib.Path(path) / _CONFIG
 
 
 def read_config(path: pathlib.Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The state of a run in a file."""
 
+import json
 import os
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_launcher_that_is_gone_has_no_running_tasks(tmp_path, launcher):
   state = status.read(str(tmp_path))
   assert not state['launcher']['alive']
   assert state['tasks'][0]['uptime'] is None
+
+
+def test_a_launcher_on_another_host_is_there_while_it_writes(tmp_path):
+  state = _state(host='elsewhere', process_start='unknown here')
+  status.write(str(tmp_path), state)
+  assert status.read(str(tmp_path))['launcher']['alive']
+  path = tmp_path / 'status.json'
+  written = json.loads(path.read_text())
+  written['written'] -= 60
+  path.write_text(json.dumps(written))
+  assert not status.read(str(tmp_path))['launcher']['alive']
 
 
 def test_no_run_is_one_sentence(tmp_path):

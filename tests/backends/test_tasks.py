@@ -33,7 +33,9 @@ def _tasks(program, **kwargs):
   return tasks.from_program(
     program,
     program_stopper=_stopper,
-    make_address=lambda: loopback.FixedAddress(f'host:{next(addresses)}'),
+    make_address=lambda label, index: loopback.FixedAddress(
+      f'{label}-{index}.host:{next(addresses)}'
+    ),
     **kwargs,
   )
 
@@ -50,8 +52,8 @@ def test_one_task_a_node_with_its_address_and_environment():
     'tree/client/0',
   ]
   assert [[a.resolve() for a in task.addresses] for task in result] == [
-    ['host:1'],
-    ['host:2'],
+    ['server-0.host:1'],
+    ['server-1.host:2'],
     [],
   ]
   assert result[2].env == {'LABEL': 'tree/client'}

@@ -238,6 +238,8 @@ def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
     ('--env=Pendulum-v1', ['gym:']),
     ('--run_dir=/proc/run', ['run_dir', '/proc/run']),
     ('--nosuchflag=1', ['nosuchflag']),
+    ('--resources=learner:cores=1', ['--resources', 'learner', "'cpu'"]),
+    ('--dry_run', ['--dry_run', '--backend=slurm']),
   ],
 )
 def test_a_wrong_value_is_one_sentence(flag, expected):

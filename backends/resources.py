@@ -1,0 +1,126 @@
+"""What each role is given of its machine: `learner:gpu=1,cpu=8;actor:cpu=1`."""
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+
+# A comma belongs to the value unless a new `name=` follows.
+_ITEMS = re.compile(r',(?=[\w-]+=)')
+_ROLE = re.compile(r'([A-Za-z_][\w/]*):')
+
+
+@dataclasses.dataclass(frozen=True)
+class Resources:
+  """What each task of a role is given.
+
+  Attributes:
+    cpu: cores, and so the threads that it computes on.
+    gpu: accelerators that it sees.
+  """
+
+  cpu: int = 1
+  gpu: int = 0
+
+
+_NAMES = tuple(field.name for field in dataclasses.fields(Resources))
+_LEAST = {'cpu': 1, 'gpu': 0}
+
+
+def parse(text: str) -> dict[str, Resources]:
+  """Returns resources by role.
+
+  Args:
+    text: as in this module's first line; empty for none.
+
+  Raises:
+    ValueError: it is malformed; the message names the role and what is wrong.
+  """
+  result = {}
+  for role, items in split(text).items():
+    if role is None:
+      raise ValueError(
+        f'{text!r} names no role; write it as in '
+        'learner:gpu=1,cpu=8;actor:cpu=1'
+      )
+    result[role] = Resources(
+      **{name: _number(role, name, value) for name, value in items.items()}
+    )
+  return result
+
+
+def split(text: str) -> dict[str | None, dict[str, str]]:
+  """Returns the items `name=value` by role; None has those of no role.
+
+  Args:
+    text: roles with their items, semicolons in between.
+
+  Raises:
+    ValueError: it is malformed.
+  """
+  result: dict[str | None, dict[str, str]] = {}
+  for part in filter(None, (part.strip() for part in text.split(';'))):
+    match = _ROLE.match(part)
+    role = match[1] if match else None
+    if role in result:
+      raise ValueError(f'{role or "the part without a role"} is there twice')
+    items = part[match.end() :] if match else part
+    result[role] = dict(_item(role, item) for item in _ITEMS.split(items))
+  return result
+
+
+def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
+  """Checks that roles are a program's.
+
+  Args:
+    named: roles to check; None is always one.
+    roles: those of the program.
+
+  Raises:
+    ValueError: there is no such role; the message names the nearest.
+  """
+  roles = list(roles)
+  for role in named:
+    if role is not None and role not in roles:
+      raise ValueError(f'there is no role {role!r}; {_nearest(role, roles)}')
+
+
+def environment(given: Resources) -> Mapping[str, str]:
+  """Returns the environment variables that keep a task to its cores."""
+  threads = str(given.cpu)
+  return {
+    'NPROC': threads,  # XLA's.
+    'OMP_NUM_THREADS': threads,
+    'OPENBLAS_NUM_THREADS': threads,
+    'TF_NUM_INTEROP_THREADS': threads,
+    'TF_NUM_INTRAOP_THREADS': threads,
+  }
+
+
+def _item(role: str | None, text: str) -> tuple[str, str]:
+  name, equals, value = text.strip().partition('=')
+  if not equals or not name:
+    of = f'{role}: ' if role else ''
+    raise ValueError(f'{of}expected name=value, got {text!r}')
+  return name, value
+
+
+def _number(role: str, name: str, value: str) -> int:
+  if name not in _NAMES:
+    raise ValueError(f'{role}: there is no {name!r}; {_nearest(name, _NAMES)}')
+  try:
+    number = int(value)
+  except ValueError:
+    number = -1
+  if number < _LEAST[name]:
+    raise ValueError(
+      f'{role}: {name} must be a whole number of {_LEAST[name]} or more, got '
+      f'{value!r}'
+    )
+  return number
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+  names = list(names)
+  (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
+  return f'the nearest is {near!r} (of {", ".join(names)})'

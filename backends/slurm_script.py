@@ -1,0 +1,187 @@
+"""The job of a run on Slurm, as the text of a batch script.
+
+Tasks which are given the same are one component: a role on GPUs and roles on
+CPUs make a heterogeneous job, of which Slurm places each component as it likes.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shlex
+from collections.abc import Mapping, Sequence
+
+from backends import resources as resources_lib
+
+# Tells a launcher that it is one of a job's, and which.
+PLAN = 'LAUNCHPAD_SLURM_PLAN'
+# Slurm's warning ahead of a job's time limit, and how many seconds ahead.
+_WARNING, _WARNING_SECS = 'USR1', 60
+_OURS = {
+  'ntasks': 'the number of tasks follows from the program',
+  'cpus-per-task': 'say it by --resources=ROLE:cpu=N',
+  'gpus-per-task': 'say it by --resources=ROLE:gpu=N',
+  'output': 'the output goes to the run directory',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Component:
+  """A part of a job: so many tasks that are given the same.
+
+  Attributes:
+    tasks: their names, `label/index`.
+    resources: what each is given.
+    options: of sbatch, beyond those that follow from the rest.
+  """
+
+  tasks: tuple[str, ...]
+  resources: resources_lib.Resources
+  options: Mapping[str, str]
+
+
+def in_job() -> bool:
+  """Whether this process is the launcher of a job."""
+  return PLAN in os.environ
+
+
+def parse_options(text: str) -> dict[str | None, dict[str, str]]:
+  """Returns sbatch's options by role; those under None are for all.
+
+  Args:
+    text: such as `account=rl,time=1:00:00;learner:partition=gpu`.
+
+  Raises:
+    ValueError: it is malformed, or asks for what is not its to say.
+  """
+  options = resources_lib.split(text)
+  for items in options.values():
+    for name in items:
+      if name in _OURS:
+        raise ValueError(f'{name} is not to be set: {_OURS[name]}')
+  return options
+
+
+def components(
+  groups: Mapping[str, int],
+  resources: Mapping[str, resources_lib.Resources],
+  options: Mapping[str | None, Mapping[str, str]],
+) -> list[Component]:
+  """Returns a job's components, those with accelerators first.
+
+  Args:
+    groups: how many tasks each of the program's labels has.
+    resources: by label; those that are not there have the least.
+    options: of sbatch, by label; those under None are for all.
+
+  Raises:
+    ValueError: there is no such label.
+  """
+  resources_lib.check_roles(resources, groups)
+  resources_lib.check_roles(options, groups)
+  alike: dict[tuple, list[str]] = {}
+  for label, count in groups.items():
+    own = {**options.get(None, {}), **options.get(label, {})}
+    given = resources.get(label, resources_lib.Resources())
+    tasks = alike.setdefault((given, tuple(sorted(own.items()))), [])
+    tasks += [f'{label}/{index}' for index in range(count)]
+  result = [
+    Component(tuple(tasks), given, dict(own))
+    for (given, own), tasks in alike.items()
+  ]
+  # The script itself runs on the first node of the first component.
+  return sorted(
+    result, key=lambda each: (-each.resources.gpu, -each.resources.cpu)
+  )
+
+
+def render(
+  name: str,
+  parts: Sequence[Component],
+  command: Sequence[str],
+  plan_path: pathlib.Path,
+  log_dir: pathlib.Path,
+) -> str:
+  """Returns the script.
+
+  Args:
+    name: of the job.
+    parts: the job's components.
+    command: what runs on its first node and starts the tasks.
+    plan_path: of the file that `save_plan` writes.
+    log_dir: of the run.
+  """
+  # Those of the first component hold for the job.
+  job = {
+    'job-name': name,
+    'output': str(log_dir / 'slurm-%j.out'),
+    'open-mode': 'append',
+    'requeue': '',
+    'signal': f'B:{_WARNING}@{_WARNING_SECS}',
+  }
+  lines = ['#!/bin/bash']
+  for part in parts:
+    if part is not parts[0]:
+      lines.append('#SBATCH hetjob')
+    lines.append(f'# {summary(part.tasks)}')
+    lines += _directives({**job, **_needs(part), **part.options})
+    job = {'requeue': ''}
+  return '\n'.join(
+    [
+      *lines,
+      '',
+      f'export {PLAN}={shlex.quote(str(plan_path))}',
+      f'exec {shlex.join(command)}',
+      '',
+    ]
+  )
+
+
+def save_plan(path: pathlib.Path, parts: Sequence[Component]) -> None:
+  """Writes the components for the launcher in the job to read."""
+  path.write_text(json.dumps([dataclasses.asdict(p) for p in parts], indent=1))
+
+
+def load_plan(path: str | pathlib.Path) -> list[Component]:
+  """Returns what `save_plan` wrote."""
+  return [
+    Component(
+      tuple(part['tasks']),
+      resources_lib.Resources(**part['resources']),
+      part['options'],
+    )
+    for part in json.loads(pathlib.Path(path).read_text())
+  ]
+
+
+def summary(tasks: Sequence[str]) -> str:
+  """Names tasks of successive indices as `learner/0, actor/0-3`."""
+  spans: dict[str, list[str]] = {}
+  for task in tasks:
+    label, _, index = task.rpartition('/')
+    spans.setdefault(label, []).append(index)
+  return ', '.join(
+    f'{label}/{indices[0]}' + (f'-{indices[-1]}' if len(indices) > 1 else '')
+    for label, indices in spans.items()
+  )
+
+
+def _needs(part: Component) -> dict[str, str]:
+  needs = {
+    'ntasks': str(len(part.tasks)),
+    'cpus-per-task': str(part.resources.cpu),
+  }
+  if part.resources.gpu:
+    needs['gpus-per-task'] = str(part.resources.gpu)
+  return needs
+
+
+def _directives(options: Mapping[str, str]) -> list[str]:
+  return [
+    f'#SBATCH --{name}={_quote(value)}' if value else f'#SBATCH --{name}'
+    for name, value in options.items()
+  ]
+
+
+def _quote(value: str) -> str:
+  return f'"{value}"' if ' ' in value else value

@@ -1,0 +1,262 @@
+"""Runs a program where the flags say."""
+
+import contextlib
+import dataclasses
+import functools
+import pathlib
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+
+from backends import resources as resources_lib
+from backends import slurm_job, slurm_script
+from programs import commands
+from programs.settings import Settings, WrongUsage
+from reporting import run_dir as run_dir_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+  """The flags of `launch.py` that say where a program runs.
+
+  Attributes:
+    backend: `local` or `slurm`.
+    launch_type: `local`, or one of Launchpad's own launch types.
+    resources: what each role is given, as `resources.parse` reads it.
+    slurm: sbatch's options, as `slurm_script.parse_options` reads them.
+    dry_run: whether to print the job's script alone.
+  """
+
+  backend: str
+  launch_type: str
+  resources: str
+  slurm: str
+  dry_run: bool
+
+  def check(self) -> None:
+    """Checks what can be checked without the program.
+
+    Raises:
+      WrongUsage: something is wrong.
+    """
+    is_slurm = self.backend == 'slurm'
+    if self.launch_type != 'local':
+      name = f'--lp_launch_type={self.launch_type}'
+      if is_slurm:
+        raise WrongUsage(f'--backend=slurm and {name} exclude each other')
+      if self.resources:
+        raise WrongUsage(f'--resources: {name} does not take any')
+    if not is_slurm and (self.slurm or self.dry_run):
+      flag = '--slurm' if self.slurm else '--dry_run'
+      raise WrongUsage(f'{flag} needs --backend=slurm')
+    self.resources_by_role()
+    self.options_by_role()
+    if is_slurm and not self.dry_run and shutil.which('sbatch') is None:
+      raise WrongUsage(
+        '--backend=slurm: sbatch is not there; type the command on a login '
+        "node of the cluster, or see the job's script with --dry_run"
+      )
+
+  def resources_by_role(self) -> dict[str, resources_lib.Resources]:
+    try:
+      return resources_lib.parse(self.resources)
+    except ValueError as e:
+      raise WrongUsage(f'--resources: {e}') from e
+
+  def options_by_role(self) -> dict[str | None, dict[str, str]]:
+    try:
+      return slurm_script.parse_options(self.slurm)
+    except ValueError as e:
+      raise WrongUsage(f'--slurm: {e}') from e
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+  """The flags of `launch.py` that say how a run is watched.
+
+  Attributes:
+    stuck_after: seconds without a step after which it says who waits for whom.
+    quiet: whether to show no metrics.
+    metrics: where they go beside the CSV files.
+  """
+
+  stuck_after: float
+  quiet: bool
+  metrics: Sequence[str]
+
+
+def check_not_running(run_dir: pathlib.Path) -> None:
+  """Raises `ValueError` if the run in a directory still goes on."""
+  from backends import status
+
+  if slurm_script.in_job():
+    return  # Slurm runs a job once at a time.
+  job, state = commands.job(run_dir)
+  if state is not None:
+    raise ValueError(
+      f'the run in {run_dir} is job {job} of Slurm, {state}; stop it first, '
+      'with --stop'
+    )
+  launcher = status.living(str(run_dir / 'logs'))
+  if launcher is not None:
+    raise ValueError(
+      f'the run in {run_dir} still goes on, as process {launcher["pid"]}; stop '
+      'it first'
+    )
+
+
+def run(
+  settings: Settings, run_dir: pathlib.Path, place: Place, watch: Watch
+) -> int:
+  """Runs the program to its end and says what came of it.
+
+  Args:
+    settings: of the run.
+    run_dir: of the run.
+    place: where its processes run; of `slurm`, this is the launcher in the job.
+    watch: how it is watched.
+
+  Returns:
+    The exit code.
+
+  Raises:
+    WrongUsage: the program cannot be made.
+  """
+  from backends import local, slurm
+  from programs import roles
+  from reporting import curve, profile, summary
+  from reporting.sinks import followers
+  from view import live
+  from watchdog import stall
+
+  is_slurm = place.backend == 'slurm'
+  given = slurm.resources() if is_slurm else place.resources_by_role()
+  print(f'{"run directory":<15}{run_dir}', flush=True)
+  with contextlib.ExitStack() as stack:
+    printer = stack.enter_context(live.show(run_dir, settings, watch.quiet))
+    stack.enter_context(
+      followers.following(
+        watch.metrics, run_dir, lambda line: printer('metrics', 0, line)
+      )
+    )
+    stack.enter_context(
+      stall.Watchdog(
+        run_dir, watch.stuck_after, lambda line: printer('watchdog', 0, line)
+      )
+    )
+    backend_run = (
+      slurm.run if is_slurm else functools.partial(local.run, say_cause=False)
+    )
+    result = backend_run(
+      lambda: _make_program(settings, run_dir, given),
+      config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
+      on_line=printer,
+    )
+  curve.write_learning_curve(run_dir)
+  if result.cause is not None:
+    # The last thing printed.
+    print(result.cause, file=sys.stderr, flush=True)
+  else:
+    print(summary.summarize(run_dir, result.wall_time), flush=True)
+    if settings.profile:
+      print(profile.page(run_dir), flush=True)
+  # Whoever interrupts a run waits for its end.
+  if result.exit_code == 0:
+    commands.keep_policy(run_dir, settings)
+  return result.exit_code
+
+
+def run_stock(
+  settings: Settings, run_dir: pathlib.Path, launch_type: str, watch: Watch
+) -> int:
+  """Runs the program by one of Launchpad's own launch types."""
+  import launchpad as lp
+
+  from reporting.sinks import followers
+
+  with followers.following(watch.metrics, run_dir, commands.print_metrics):
+    program = _make_program(settings, run_dir, {})
+    running = lp.launch(program, launch_type, terminal='current_terminal')
+    if running is not None:
+      running.wait()
+  return 0
+
+
+def submit(settings: Settings, run_dir: pathlib.Path, place: Place) -> int:
+  """Submits the run to Slurm, or prints the script that would be.
+
+  Raises:
+    WrongUsage: the program cannot be made, or Slurm does not take the job.
+  """
+  program = settings.make_program(run_dir)
+  groups = {label: len(nodes) for label, nodes in program.groups.items()}
+  resources, options = place.resources_by_role(), place.options_by_role()
+  _check_roles('resources', resources, groups)
+  _check_roles('slurm', options, groups)
+  parts = slurm_script.components(groups, resources, options)
+  folder = slurm_job.folder(run_dir)
+  script = slurm_script.render(
+    run_dir.name,
+    parts,
+    _command(run_dir),
+    folder / 'plan.json',
+    run_dir / 'logs',
+  )
+  if place.dry_run:
+    print(script, end='')
+    return 0
+  is_new = not run_dir_lib.holds_run(run_dir)
+  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
+  (run_dir / 'logs').mkdir(exist_ok=True)
+  folder.mkdir(exist_ok=True)
+  slurm_script.save_plan(folder / 'plan.json', parts)
+  try:
+    job = slurm_job.submit(run_dir, script)
+  except slurm_job.SlurmError as e:
+    if is_new:
+      _forget(run_dir)
+    raise WrongUsage(f'--backend=slurm: {e}') from e
+  flag = shlex.quote(f'--run_dir={run_dir}')
+  output = shlex.quote(f'{run_dir}/logs/slurm-{job}.out')
+  print(
+    f'{"run directory":<15}{run_dir}  (on storage that all nodes share)\n'
+    f'{"job":<15}{job}\n'
+    f'{"its output":<15}tail -F {output}\n'
+    f'{"its state":<15}python launch.py --status {flag}\n'
+    f'{"to stop it":<15}python launch.py --stop {flag}'
+  )
+  return 0
+
+
+def _make_program(settings: Settings, run_dir: pathlib.Path, given):
+  program = settings.make_program(run_dir)
+  _check_roles('resources', given, program.groups)
+  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
+  return program
+
+
+def _check_roles(flag: str, named, roles) -> None:
+  try:
+    resources_lib.check_roles(named, roles)
+  except ValueError as e:
+    raise WrongUsage(f'--{flag}: {e}') from e
+
+
+def _command(run_dir: pathlib.Path) -> list[str]:
+  """This command line, for the job's launcher to go on with."""
+  from backends import launcher
+
+  ours = {'run_dir', 'resume', 'dry_run', 'verbosity'}
+  given = launcher.flags_given(ours)
+  program = str(pathlib.Path(sys.argv[0]).absolute())
+  # This began the run; the job goes on with it, however often it is started.
+  return [sys.executable, program, *given, f'--run_dir={run_dir}', '--resume']
+
+
+def _forget(run_dir: pathlib.Path) -> None:
+  """Removes what was written of a run that did not begin."""
+  shutil.rmtree(slurm_job.folder(run_dir))
+  run_dir_lib.config_path(run_dir).unlink()
+  with contextlib.suppress(OSError):
+    (run_dir / 'logs').rmdir()

@@ -1,0 +1,160 @@
+"""Agents on two nodes; both are this machine, with no scheduler between."""
+
+import contextlib
+import os
+import signal
+import sys
+
+import launchpad as lp
+import psutil
+import pytest
+
+from backends import bootstrap, fleet, launcher, local, loopback, status
+from tests.backends import helpers
+
+
+@pytest.fixture
+def marker(tmp_path, monkeypatch):
+  """Marks all processes that a test starts; fails if one is left."""
+  monkeypatch.setenv(helpers.MARKER, str(tmp_path))
+  yield str(tmp_path)
+  helpers.assert_nothing_left(str(tmp_path))
+
+
+def _run(program, directory, placed, **config):
+  """Runs a program on nodes.
+
+  Args:
+    program: the program.
+    directory: for its files.
+    placed: by node, how many accelerators each task there is given.
+    **config: of a `LocalConfig`.
+  """
+  config = local.LocalConfig(log_dir=directory, **config)
+  bootstrap.save_paths(directory)
+  command = bootstrap.command('agent', directory)
+  nodes = [
+    fleet.Node(name, '127.0.0.1', tasks, command)
+    for name, tasks in placed.items()
+  ]
+  lines = helpers.Lines()
+  with contextlib.ExitStack() as stack:
+    listener = loopback.StopListener(f'{directory}/stop')
+    stack.callback(listener.close)
+    zygotes = fleet.Fleet(nodes, listener.stopper, (), True, config.default_env)
+    stack.callback(zygotes.close)
+    machines = launcher.Machines(
+      directory, zygotes, zygotes.reserve, loopback.NodeStopper(), listener
+    )
+    return launcher.run(program, machines, config, lines), lines
+
+
+class _Server:
+  def node(self):
+    return os.environ[loopback.STOP_PATH]
+
+
+def test_tasks_of_two_nodes_find_each_other_and_stop_in_order(marker):
+  def client(server):
+    assert server.node() != os.environ[loopback.STOP_PATH]
+    print('found it', file=sys.stderr)
+    lp.stop()
+
+  def other():
+    lp.wait_for_stop()
+    print('stopped')
+
+  program = lp.Program('two')
+  server = program.add_node(lp.CourierNode(_Server), label='server')
+  program.add_node(lp.PyNode(client, server), label='client')
+  program.add_node(lp.PyNode(other), label='other')
+  placed = {'a': {'server/0': 0, 'other/0': 0}, 'b': {'client/0': 0}}
+  result, lines = _run(program, marker, placed)
+  assert (result.exit_code, result.cause, result.killed) == (0, None, ())
+  assert 'found it' in lines.of('client/0')
+  assert 'stopped' in lines.of('other/0')
+  assert not status.read(marker)['launcher']['alive']
+
+
+def test_a_killed_task_starts_again_where_it_was(marker, tmp_path):
+  def once():
+    if not (tmp_path / 'before').exists():
+      (tmp_path / 'before').touch()
+      os.kill(os.getpid(), signal.SIGKILL)
+    print('again')
+
+  program = helpers.program(once=once, other=lambda: None)
+  placed = {'a': {'once/0': 0}, 'b': {'other/0': 0}}
+  restart = {'once': local.RestartPolicy(backoff=0.01)}
+  result, lines = _run(program, marker, placed, restart=restart)
+  assert (result.exit_code, result.restarts['once/0']) == (0, 1)
+  assert lines.of('once/0') == ['again']
+
+
+def test_a_failure_on_one_node_stops_the_other(marker):
+  def crash():
+    raise ValueError('no such luck')
+
+  program = helpers.program(crash=crash, other=lambda: lp.wait_for_stop())
+  placed = {'a': {'crash/0': 0}, 'b': {'other/0': 0}}
+  result, _ = _run(program, marker, placed)
+  assert result.exit_code == 1
+  assert result.cause.task == 'crash/0'
+  assert result.cause.lines[-1] == 'ValueError: no such luck'
+
+
+def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
+  def victim():
+    (tmp_path / 'up').touch()
+    lp.wait_for_stop()
+
+  def killer():
+    helpers.wait_until((tmp_path / 'up').exists, 'the victim')
+    # The agent: the parent of the parent of all tasks there.
+    zygote = psutil.Process(int((tmp_path / 'zygote').read_text()))
+    zygote.parent().kill()
+    lp.wait_for_stop()
+    print('saved')
+
+  def note():
+    (tmp_path / 'zygote').write_text(str(os.getppid()))
+    victim()
+
+  program = helpers.program(victim=note, killer=killer)
+  placed = {'a': {'killer/0': 0}, 'b': {'victim/0': 0}}
+  restart = {'victim': local.RestartPolicy()}
+  result, lines = _run(program, marker, placed, restart=restart)
+  assert (result.exit_code, result.cause.task) == (1, 'b')
+  assert result.cause.lines[-1].startswith('The agent on b has ended')
+  assert 'saved' in lines.of('killer/0')
+
+
+def test_each_task_sees_its_own_accelerators(marker, monkeypatch):
+  monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '4,5,7')
+
+  def show():
+    print(os.environ['CUDA_VISIBLE_DEVICES'])
+
+  program = helpers.program(two=show, one=show, none=show)
+  placed = {'a': {'two/0': 2, 'one/0': 1, 'none/0': 0}}
+  result, lines = _run(
+    program, marker, placed, default_env={'CUDA_VISIBLE_DEVICES': ''}
+  )
+  assert result.exit_code == 0
+  assert [lines.of(f'{n}/0') for n in ('two', 'one', 'none')] == [
+    ['4,5'],
+    ['7'],
+    [''],
+  ]
+
+
+def test_a_node_that_cannot_start_says_why(marker):
+  program = lp.Program('server')
+  program.add_node(lp.CourierNode(_Server), label='server')
+  command = [sys.executable, '-c', 'import sys; sys.exit("no such module")']
+  node = fleet.Node('a', '127.0.0.1', {'server/0': 0}, command)
+  zygotes = fleet.Fleet([node], lambda: None, (), True, {})
+  with contextlib.closing(zygotes):
+    with pytest.raises(fleet.NodeLostError, match='no such module') as raised:
+      zygotes.reserve('server', 0)
+    assert 'The agent on a has ended with exit code 1' in str(raised.value)

@@ -1,0 +1,45 @@
+"""What each role is given, from a command line."""
+
+import pytest
+
+from backends import resources
+
+
+def test_parses_roles_and_leaves_the_rest_at_its_least():
+  given = resources.parse('learner:gpu=1,cpu=8; actor:cpu=2')
+  assert given == {
+    'learner': resources.Resources(cpu=8, gpu=1),
+    'actor': resources.Resources(cpu=2, gpu=0),
+  }
+  assert resources.parse('') == {}
+
+
+@pytest.mark.parametrize(
+  'text, message',
+  [
+    ('cpu=8', 'names no role'),
+    ('learner:cores=8', "learner: there is no 'cores'; the nearest is 'cpu'"),
+    ('learner:gpu=one', "learner: gpu must be .* got 'one'"),
+    ('actor:cpu=0', 'actor: cpu must be a whole number of 1 or more'),
+    ('actor:cpu', "actor: expected name=value, got 'cpu'"),
+    ('actor:', "actor: expected name=value, got ''"),
+    ('actor:cpu=1;actor:cpu=2', 'actor is there twice'),
+  ],
+)
+def test_what_is_malformed_is_named(text, message):
+  with pytest.raises(ValueError, match=message):
+    resources.parse(text)
+
+
+def test_an_unknown_role_is_told_the_nearest():
+  resources.check_roles(['learner', None], ['learner', 'actor'])
+  with pytest.raises(ValueError, match="no role 'lerner'.*'learner'"):
+    resources.check_roles(['lerner'], ['actor', 'learner'])
+
+
+def test_a_value_may_have_commas_and_colons():
+  items = resources.split('nodelist=a,b,time=1:00:00;learner:gres=gpu:2')
+  assert items == {
+    None: {'nodelist': 'a,b', 'time': '1:00:00'},
+    'learner': {'gres': 'gpu:2'},
+  }

@@ -1,0 +1,99 @@
+"""The text of a run's job, and how its plan gets to its launcher."""
+
+import pathlib
+import re
+
+import pytest
+
+from backends import resources, slurm, slurm_script
+
+_GROUPS = {'replay': 1, 'learner': 1, 'actor': 3, 'evaluator': 1}
+
+
+def _components(given='', options=''):
+  return slurm_script.components(
+    _GROUPS, resources.parse(given), slurm_script.parse_options(options)
+  )
+
+
+def _parts(components, run_dir='/shared/run'):
+  """The directives of each of a script's components, and what it runs."""
+  run_dir = pathlib.Path(run_dir)
+  text = slurm_script.render(
+    'name',
+    components,
+    ['python', 'launch.py', '--config=a b'],
+    run_dir / 'plan.json',
+    run_dir / 'logs',
+  )
+  head, _, body = text.partition('\n\n')
+  return [
+    re.findall('#SBATCH --(.*)', part) for part in head.split('#SBATCH hetjob')
+  ], body.splitlines()
+
+
+def test_roles_that_are_given_the_same_are_one_plain_job():
+  ((directives,), body) = _parts(_components())
+  assert 'ntasks=6' in directives
+  assert 'cpus-per-task=1' in directives
+  assert 'requeue' in directives
+  assert 'output=/shared/run/logs/slurm-%j.out' in directives
+  assert not any('gpu' in each for each in directives)
+  assert body == [
+    'export LAUNCHPAD_SLURM_PLAN=/shared/run/plan.json',
+    "exec python launch.py '--config=a b'",
+  ]
+
+
+def test_a_learner_on_a_gpu_comes_first_in_a_heterogeneous_job():
+  components = _components(
+    'learner:gpu=1,cpu=8', 'account=rl,time=1:00:00;learner:partition=gpu'
+  )
+  assert [part.tasks for part in components] == [
+    ('learner/0',),
+    ('replay/0', 'actor/0', 'actor/1', 'actor/2', 'evaluator/0'),
+  ]
+  (learner, others), _ = _parts(components)
+  assert {'ntasks=1', 'cpus-per-task=8', 'gpus-per-task=1'} <= set(learner)
+  assert {'partition=gpu', 'account=rl', 'time=1:00:00'} <= set(learner)
+  assert {'ntasks=5', 'cpus-per-task=1', 'account=rl'} <= set(others)
+  assert not {'partition=gpu', 'gpus-per-task=1'} & set(others)
+
+
+def test_paths_with_spaces_are_quoted():
+  ((directives,), body) = _parts(_components(), '/shared/my run')
+  assert 'output="/shared/my run/logs/slurm-%j.out"' in directives
+  assert body[0] == "export LAUNCHPAD_SLURM_PLAN='/shared/my run/plan.json'"
+
+
+@pytest.mark.parametrize(
+  'text, message',
+  [
+    ('ntasks=3', 'ntasks is not to be set'),
+    ('learner:cpus-per-task=3', '--resources=ROLE:cpu=N'),
+    ('exclusive', "expected name=value, got 'exclusive'"),
+  ],
+)
+def test_options_that_are_not_to_be_had_are_refused(text, message):
+  with pytest.raises(ValueError, match=message):
+    slurm_script.parse_options(text)
+
+
+def test_options_of_an_unknown_role_are_refused():
+  with pytest.raises(ValueError, match="no role 'actors'.*'actor'"):
+    _components(options='actors:partition=cpu')
+
+
+def test_the_launcher_reads_the_plan(tmp_path, monkeypatch):
+  components = _components('learner:gpu=1', 'time=1')
+  path = tmp_path / 'plan.json'
+  slurm_script.save_plan(path, components)
+  assert slurm_script.load_plan(path) == components
+  monkeypatch.setenv(slurm_script.PLAN, str(path))
+  assert slurm.resources()['learner'] == resources.Resources(gpu=1)
+  assert slurm.resources()['actor'] == resources.Resources()
+
+
+def test_counts_as_slurm_writes_them():
+  assert slurm.repeated('4(x2),1') == [4, 4, 1]
+  assert slurm.repeated('7') == [7]

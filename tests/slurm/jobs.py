@@ -1,0 +1,76 @@
+"""A run that is a job of Slurm, for the tests to look at."""
+
+import os
+import re
+import subprocess
+import sys
+
+from backends import slurm_job
+from tests.backends import helpers
+from tests.e2e import runs
+
+# Longer than anything here should take on a slow machine.
+PATIENCE = 150.0
+
+
+class Job(runs.Run):
+  """A run whose launcher Slurm starts."""
+
+  def submit(self, *flags):
+    """Has `launch.py` submit it."""
+    done = self.command('--backend=slurm', *flags)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+  def command(self, *flags):
+    """Runs `launch.py` about this run, as on a login node."""
+    return subprocess.run(
+      [sys.executable, 'launch.py', f'--run_dir={self.run_dir}', *flags],
+      cwd=runs.ROOT,
+      env={**os.environ, helpers.MARKER: str(self.run_dir)},
+      capture_output=True,
+      text=True,
+      timeout=PATIENCE,
+    )
+
+  @property
+  def number(self) -> str:
+    return slurm_job.number(self.run_dir)
+
+  @property
+  def output(self) -> str:
+    path = self.run_dir / 'logs' / f'slurm-{self.number}.out'
+    return path.read_text() if path.exists() else ''
+
+  @property
+  def restarts(self) -> int:
+    return int(shown(self.number, 'Restarts'))
+
+  def wait_until(self, condition, what, timeout=PATIENCE):
+    """Waits for a true `condition()`, while the job goes on."""
+
+    def met():
+      assert slurm_job.state(self.number) is not None, self.output
+      return condition()
+
+    try:
+      helpers.wait_until(met, what, timeout)
+    except TimeoutError as e:
+      raise TimeoutError(f'{e}:\n{self.output}') from None
+
+  def end(self, timeout=PATIENCE) -> tuple[str, str]:
+    """Returns how it ended: Slurm's word, and exit code and signal."""
+    return end(self.number, timeout)
+
+
+def end(number: str, timeout=PATIENCE) -> tuple[str, str]:
+  helpers.wait_until(
+    lambda: slurm_job.state(number) is None, f'job {number}', timeout
+  )
+  return shown(number, 'JobState'), shown(number, 'ExitCode')
+
+
+def shown(number: str, name: str) -> str:
+  """One of the values that `scontrol show job` shows of a job."""
+  text = slurm_job.call('scontrol', 'show', 'job', number)
+  return re.search(rf'\b{name}=(\S+)', text)[1]

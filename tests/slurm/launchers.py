@@ -1,0 +1,50 @@
+"""Small programs in a job of their own: `-m tests.slurm.launchers NAME DIR`."""
+
+import os
+import pathlib
+import sys
+
+import launchpad as lp
+
+from backends import local, slurm
+from tests.backends import helpers
+
+
+def crash(directory: pathlib.Path):
+  """One task fails while another is noisy on the other node."""
+
+  def fail():
+    helpers.wait_until((directory / 'noisy').exists, 'the noisy task')
+    raise ValueError('the very first cause')
+
+  def noisy():
+    while not lp.wait_for_stop(0.01):
+      (directory / 'noisy').touch()
+      print('noise')
+
+  return helpers.program(fail=fail, noisy=noisy)
+
+
+def lasting(directory: pathlib.Path):
+  """Saves what start it is in when it stops; the third start is the last."""
+  start = os.environ.get('SLURM_RESTART_COUNT', '0')
+
+  def save():
+    print(f'start {start} with GPU {os.environ["CUDA_VISIBLE_DEVICES"]}')
+    (directory / f'up-{start}').touch()
+    if start == '2':
+      lp.stop()
+    lp.wait_for_stop()
+    (directory / f'saved-{start}').touch()
+
+  return helpers.program(save=save, other=lambda: lp.wait_for_stop())
+
+
+def main() -> int:
+  directory = pathlib.Path(sys.argv[2])
+  config = local.LocalConfig(log_dir=str(directory))
+  return slurm.run(globals()[sys.argv[1]](directory), config=config).exit_code
+
+
+if __name__ == '__main__':
+  sys.exit(main())

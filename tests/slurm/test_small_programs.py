@@ -1,0 +1,75 @@
+"""Programs without JAX on a real Slurm: what ends, stops and restarts a job."""
+
+import os
+import signal
+import sys
+
+import psutil
+
+from backends import resources, slurm_job, slurm_script
+from tests.backends import helpers
+from tests.e2e import runs
+from tests.slurm import jobs
+
+
+def _submit(name, directory, monkeypatch, groups, given='', **options):
+  """Submits one of `launchers`; returns its number."""
+  monkeypatch.setenv(helpers.MARKER, str(directory))
+  monkeypatch.setenv('PYTHONPATH', str(runs.ROOT))
+  monkeypatch.chdir(runs.ROOT)
+  parts = slurm_script.components(
+    groups, resources.parse(given), {None: options}
+  )
+  plan = directory / 'plan.json'
+  slurm_script.save_plan(plan, parts)
+  command = [sys.executable, '-m', 'tests.slurm.launchers', name]
+  script = slurm_script.render(
+    name, parts, [*command, str(directory)], plan, directory
+  )
+  return slurm_job.submit(directory, script)
+
+
+def _output(directory, number):
+  return (directory / f'slurm-{number}.out').read_text()
+
+
+def test_a_failure_is_the_jobs_and_its_cause_comes_last(tmp_path, monkeypatch):
+  groups = {'fail': 1, 'noisy': 1}
+  number = _submit('crash', tmp_path, monkeypatch, groups, nodes='2')
+  assert jobs.end(number) == ('FAILED', '1:0')
+  *_, error, last = _output(tmp_path, number).splitlines()
+  assert error == 'ValueError: the very first cause'
+  assert last == 'The run failed: fail/0 exited with code 1.'
+  helpers.assert_nothing_left(str(tmp_path))
+
+
+def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
+  # A heterogeneous job, whose parts are given nodes of their own.
+  groups, given = {'save': 1, 'other': 1}, 'save:cpu=2,gpu=1'
+  number = _submit('lasting', tmp_path, monkeypatch, groups, given)
+  helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
+  # As Slurm does ahead of the time limit.
+  slurm_job.call('scancel', '--batch', '--signal=USR1', number)
+  helpers.wait_until((tmp_path / 'up-1').exists, 'the second start', 60.0)
+  assert (tmp_path / 'saved-0').exists()
+  _kill_agent(tmp_path, 'node2')
+  assert jobs.end(number) == ('COMPLETED', '0:0'), _output(tmp_path, number)
+  assert jobs.shown(number, 'Restarts') == '2'
+  assert (tmp_path / 'saved-1').exists()
+  assert (tmp_path / 'saved-2').exists()
+  output = _output(tmp_path, number)
+  assert 'The agent on node2 has ended' in output
+  assert 'The run failed: node2 failed.' in output
+  assert '[save/0] start 2 with GPU 0' in output
+  helpers.assert_nothing_left(str(tmp_path))
+
+
+def _kill_agent(directory, node):
+  (agent,) = [
+    process
+    for process in map(psutil.Process, helpers.marked(str(directory)))
+    if 'agent.main()' in ' '.join(process.cmdline())
+    and process.environ().get('SLURMD_NODENAME') == node
+    and process.name() != 'srun'
+  ]
+  os.kill(agent.pid, signal.SIGKILL)
