@@ -73,9 +73,11 @@ class StoppableWorker(core.Worker):
       if loop.is_alive():
         self._interrupt(loop)
     finally:
+      # What a loop that was left meets in closed clients is no failure.
+      error = loop.error
       close_error = self._close_all()
-    if loop.error is not None:
-      raise loop.error
+    if error is not None:
+      raise error
     if close_error is not None:
       raise close_error
 

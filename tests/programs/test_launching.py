@@ -13,6 +13,7 @@ _SETTINGS = settings.Settings(
   config='',
   seed=0,
   num_actors=3,
+  envs_per_actor=1,
   num_steps=100,
   program='distributed',
   demonstrations=None,
@@ -20,6 +21,7 @@ _SETTINGS = settings.Settings(
   evaluations='3s',
   checkpoint_every=30.0,
   checkpoint_replay=False,
+  profile=False,
 )
 _DRY = launching.Place('slurm', 'local', '', '', dry_run=True)
 
