@@ -175,8 +175,9 @@ class Fleet:
     self._tell({**message, 'reason_not_to_fork': reason})
 
   def _on_end(self, agent: '_Agent') -> None:
-    agent.replies.put(None)
     agent.end(_END_SECS)
+    # Whoever waits for an address may now say how it ended.
+    agent.replies.put(None)
     if self._closing:
       return
     self.lost.append(agent.node.name)
