@@ -10,7 +10,6 @@ was given there, to account for and to end. A restart of the job is the run's
 resumption, and left to the program.
 """
 
-import contextlib
 import os
 import re
 import shutil
@@ -23,8 +22,7 @@ import launchpad as lp
 from backends import (
   bootstrap,
   fleet,
-  launcher,
-  loopback,
+  hosts,
   output,
   slurm_job,
   slurm_script,
@@ -97,36 +95,14 @@ def _run(
   for node in nodes:
     tasks = slurm_script.summary(list(node.tasks))
     print(f'{node.name:<14} {tasks}', flush=True)
-  # gRPC would send what goes to a node to a proxy as well.
-  hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
-  os.environ['no_proxy'] = ','.join(filter(None, hosts))
-  bootstrap.save_paths(directory)
-  with contextlib.ExitStack() as stack:
-    listener = loopback.StopListener(os.path.join(directory, 'stop'))
-    stack.callback(listener.close)
-    zygotes = fleet.Fleet(
-      nodes,
-      listener.stopper,
-      config.preload,
-      config.start == 'fork',
-      config.default_env,
-    )
-    stack.callback(zygotes.close)
-    machines = launcher.Machines(
-      directory,
-      zygotes,
-      zygotes.reserve,
-      loopback.NodeStopper(),
-      listener,
-      signals=(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1),
-    )
-    try:
-      result = launcher.run(program, machines, config, on_line)
-    except fleet.NodeLostError as e:
-      cause = config_lib.Cause('launcher', None, tuple(str(e).splitlines()))
-      result = config_lib.Result(1, cause, {}, (), 0.0)
-      return result, True
-    return result, bool(zygotes.lost)
+  return hosts.run(
+    program,
+    nodes,
+    directory,
+    config=config,
+    on_line=on_line,
+    signals=(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1),
+  )
 
 
 def _nodes(

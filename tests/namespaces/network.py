@@ -1,0 +1,92 @@
+"""Two hosts on this machine: network namespaces with a cable between."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+
+# As little as two hosts share: no network, no memory.
+_ENTER = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
+
+
+def missing() -> str | None:
+  """Returns why this machine cannot have such hosts; None if it can."""
+  try:
+    with connected():
+      return None
+  except FileNotFoundError as e:
+    return f'network namespaces need {e.filename}, of the package iproute2'
+  except subprocess.CalledProcessError as e:
+    return f'no network namespace can be made here: {e.stderr.strip()}'
+
+
+class Network:
+  """The hosts `a` and `b`, which reach each other and nothing else.
+
+  Attributes:
+    addresses: of each host, by its name.
+  """
+
+  addresses = {'a': '10.213.7.1', 'b': '10.213.7.2'}
+
+  def __init__(self):
+    self._namespaces = {
+      host: f'rl-{os.getpid()}-{host}' for host in self.addresses
+    }
+
+  def command(self, host: str, command: Sequence[str]) -> list[str]:
+    """Returns what runs a command on a host."""
+    enter = ['ip', 'netns', 'exec', self._namespaces[host]]
+    return [*enter, *('unshare', '--mount', 'sh', '-c', _ENTER, 'sh'), *command]
+
+  def set_link(self, state: str) -> None:
+    """Cuts the cable by `down`, mends it by `up`."""
+    self._ip('link', 'set', 'eth0', state, host='b')
+
+  def received_bytes(self, host: str) -> int:
+    """Returns how much has come over the cable so far."""
+    path = '/sys/class/net/eth0/statistics/rx_bytes'
+    return int(_run(*self.command(host, ['cat', path])))
+
+  def open(self) -> None:
+    a, b = self._namespaces.values()
+    for namespace in (a, b):
+      _run('ip', 'netns', 'add', namespace)
+    peer = ('peer', 'name', 'eth0', 'netns', b)
+    self._ip('link', 'add', 'eth0', 'type', 'veth', *peer, host='a')
+    for host, address in self.addresses.items():
+      self._ip('address', 'add', f'{address}/24', 'dev', 'eth0', host=host)
+      for device in ('lo', 'eth0'):
+        self._ip('link', 'set', device, 'up', host=host)
+
+  def close(self) -> None:
+    for namespace in self._namespaces.values():
+      subprocess.run(
+        ['ip', 'netns', 'delete', namespace], capture_output=True, check=False
+      )
+
+  def _ip(self, *arguments: str, host: str) -> None:
+    _run('ip', '-netns', self._namespaces[host], *arguments)
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[Network]:
+  """Makes the hosts; no trace of them stays.
+
+  Raises:
+    FileNotFoundError: there is no `ip`.
+    subprocess.CalledProcessError: it may not make them.
+  """
+  network = Network()
+  try:
+    network.open()
+    yield network
+  finally:
+    with contextlib.suppress(FileNotFoundError):
+      network.close()
+
+
+def _run(*command: str) -> str:
+  return subprocess.run(
+    command, capture_output=True, text=True, check=True, timeout=30
+  ).stdout

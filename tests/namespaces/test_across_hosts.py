@@ -1,0 +1,76 @@
+"""Servers and learner on one host, actors and evaluator on another."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.e2e import runs
+from tests.namespaces import network
+
+_CUT_SECONDS = 20.0
+
+
+@pytest.fixture(scope='module', autouse=True)
+def namespaces():
+  reason = network.missing()
+  if reason:
+    pytest.skip(reason)
+
+
+class Across(runs.Run):
+  """A run over two hosts."""
+
+  @contextlib.contextmanager
+  def launch(self, net: network.Network, *flags):
+    hosts = {
+      host: {'address': address, 'command': net.command(host, [])}
+      for host, address in net.addresses.items()
+    }
+    with (
+      open(self.output_path, 'w') as output,
+      subprocess.Popen(
+        [
+          *(sys.executable, '-m', 'tests.namespaces.across'),
+          *(str(self.run_dir), json.dumps(hosts), *flags),
+        ],
+        cwd=runs.ROOT,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+      ) as self.process,
+    ):
+      try:
+        yield self.process
+      finally:
+        self.process.kill()
+
+  def steps(self) -> float:
+    return max(self.column('actor_0', 'actor/steps'), default=0)
+
+
+def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
+  run = Across(tmp_path / 'run')
+  flags = ('--num_actors=2', '--num_steps=3000', '--stuck_after=300')
+  with network.connected() as net, run.launch(net, *flags):
+    run.wait_until(lambda: run.steps() >= 1200, 'steps')
+    net.set_link('down')
+    before = run.steps()
+    time.sleep(_CUT_SECONDS)
+    # What was under way may end, but no more.
+    assert run.steps() <= before + 400
+    net.set_link('up')
+    assert run.end() == 0, run.output
+  assert run.steps() >= 3000
+  assert 'starts again' not in run.output
+
+  pushed = run.column('learner_0', 'weights/push_bytes')[-1]
+  pushes = run.column('learner_0', 'weights/pushes')[-1]
+  readers = ('actor_0', 'actor_1', 'evaluator_0')
+  came = sum(run.column(r, 'weights/wire_bytes_received')[-1] for r in readers)
+  read = sum(run.column(r, 'weights/pulls')[-1] for r in readers)
+  # Both actors read nearly every version, and the host has it once.
+  assert came <= 1.05 * pushed
+  assert came < 0.7 * read * pushed / pushes
