@@ -111,9 +111,9 @@ def make_agent(
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
   if not is_own(name):
-    from programs.agents import actions
+    from programs.agents import spaces
 
-    actions.check(name, environment_spec.actions)
+    spaces.check(name, environment_spec)
   module = _module(name)
   config = config or make_config(name)
   if name in configs.IMITATORS:
@@ -139,8 +139,8 @@ def make_dataset_factory(
 
 
 def table() -> str:
-  """Returns a line for each agent: the actions it takes, and its data."""
-  lines = [f'{"agent":<12}{"actions":<25}learns from']
+  """Returns a line for each agent: what it takes, and its data."""
+  lines = [_line('agent', 'actions', 'observations', 'learns from')]
   for name in AGENTS:
     source = 'its actors'
     if name in configs.IMITATORS:
@@ -149,8 +149,20 @@ def table() -> str:
       source = '--demonstrations'
     elif name not in configs.ONLINE_ONLY:
       source += '; also with --program=offline'
-    lines.append(f'{name:<12}{" or ".join(configs.ACTIONS[name]):<25}{source}')
+    observations = configs.OBSERVATIONS[name]
+    lines.append(
+      _line(
+        name,
+        ' or '.join(configs.ACTIONS[name]),
+        'any' if 'other' in observations else ' or '.join(observations),
+        source,
+      )
+    )
   return '\n'.join(lines)
+
+
+def _line(name: str, actions: str, observations: str, source: str) -> str:
+  return f'{name:<12}{actions:<25}{observations:<18}{source}'
 
 
 def _module(name: str) -> Any:

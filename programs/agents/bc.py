@@ -16,7 +16,7 @@ from acme.jax import networks as networks_lib
 from acme.jax import variable_utils
 
 from programs import demonstrations as demonstrations_lib
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks, spaces
 
 Config = configs.BC
 
@@ -82,7 +82,7 @@ def make_agent(
   demonstrations: demonstrations_lib.Demonstrations,
 ) -> AgentParts:
   """Returns BC's parts for an experiment."""
-  if actions.is_discrete(environment_spec.actions):
+  if spaces.is_discrete(environment_spec.actions):
     loss = bc.logp(_log_probability)
     policy = _most_probable
   else:
@@ -120,7 +120,7 @@ def _make_network(
   def forward(observation):
     torso = networks.Torso(spec.observations, config.hidden_layer_sizes)
     features = torso(observation)
-    if actions.is_discrete(spec.actions):
+    if spaces.is_discrete(spec.actions):
       return hk.Linear(spec.actions.num_values)(features)
     return jnp.tanh(hk.Linear(spec.actions.shape[0])(features))
 

@@ -298,6 +298,22 @@ ACTIONS = {
   'value_dice': ('continuous',),
   'ail': ('continuous',),
 }
+_VECTORS = ('vector',)
+_ALL = ('vector', 'image', 'nested', 'other')
+# Those of other ranks or dtypes than a vector's are `other`.
+OBSERVATIONS = {
+  'sac': _VECTORS,
+  'td3': _VECTORS,
+  'd4pg': ('vector', 'nested'),
+  'ppo': _ALL,
+  'dqn': _ALL,
+  'ddqn': _ALL,
+  'impala': _ALL,
+  'r2d2': _ALL,
+  'bc': _ALL,
+  'value_dice': _VECTORS,
+  'ail': _VECTORS,
+}
 # They need demonstrations.
 IMITATORS = ('bc', 'value_dice', 'ail')
 # They learn from sequences or with their own actors' help, not from recorded

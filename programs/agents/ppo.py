@@ -13,7 +13,7 @@ from acme import specs
 from acme.agents.jax import ppo
 from acme.jax import networks as networks_lib
 
-from programs.agents import AgentParts, actions, configs, networks
+from programs.agents import AgentParts, configs, networks, spaces
 
 Config = configs.PPO
 
@@ -70,7 +70,7 @@ def _make_networks(
     def features():
       return networks.Torso(spec.observations, hidden_layer_sizes)(observation)
 
-    if actions.is_discrete(spec.actions):
+    if spaces.is_discrete(spec.actions):
       head = networks_lib.CategoricalHead(spec.actions.num_values)
     else:
       head = networks_lib.MultivariateNormalDiagHead(spec.actions.shape[0])

@@ -36,6 +36,29 @@ def test_actions_that_an_agent_cannot_take_are_refused(agent, actions, others):
 
 
 @pytest.mark.parametrize(
+  'agent, observations, others',
+  [
+    ('sac', specs.Array((96, 96, 3), np.uint8), 'ppo, bc'),
+    ('td3', {'a': specs.Array((2,), np.float32)}, 'd4pg, ppo, bc'),
+    ('ail', specs.Array((), np.float32), 'ppo, bc'),
+  ],
+)
+def test_observations_that_an_agent_cannot_take_are_refused(
+  agent, observations, others
+):
+  spec = specs.EnvironmentSpec(
+    observations,
+    _CONTINUOUS,
+    specs.Array((), np.float32),
+    specs.BoundedArray((), np.float32, 0, 1),
+  )
+  with pytest.raises(
+    ValueError, match=f'^{agent} takes vector obs.*: {others}$'
+  ):
+    agents.make_agent(agent, spec)
+
+
+@pytest.mark.parametrize(
   'agent, program, has_demonstrations, expected',
   [
     ('bc', 'distributed', True, '--program=offline'),
