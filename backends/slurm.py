@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
@@ -30,6 +31,10 @@ from backends import (
 from backends import config as config_lib
 from backends import resources as resources_lib
 
+# Ignores what Slurm asks of it until a little after the launcher's end.
+_HOLD = 'trap "" TERM; cat > /dev/null; sleep 3'
+# As long as this process is there.
+_holds: list[subprocess.Popen] = []
 # A node that is lost again and again ends the run.
 _MAX_REQUEUES = 10
 _REPEATED = re.compile(r'(\d+)(?:\(x(\d+)\))?')
@@ -95,6 +100,7 @@ def _run(
   for node in nodes:
     tasks = slurm_script.summary(list(node.tasks))
     print(f'{node.name:<14} {tasks}', flush=True)
+  _hold(len(parts))
   return hosts.run(
     program,
     nodes,
@@ -153,6 +159,26 @@ def _srun(
   if part.resources.gpu:
     command.append(f'--gres=gpu:{count * part.resources.gpu}')
   return command
+
+
+def _hold(num_parts: int) -> None:
+  """Keeps the later parts of a heterogeneous job from ending before the first.
+
+  When the script of a job that is being requeued ends, Slurm (22.05) cancels
+  those parts that are back in the queue already, and the job never starts.
+  """
+  for group in range(1, num_parts):
+    command = ['srun', f'--het-group={group}', '--overlap', '--gres=none']
+    command += ['--nodes=1', '--ntasks=1', '--cpus-per-task=1']
+    _holds.append(
+      subprocess.Popen(
+        [*command, 'sh', '-c', _HOLD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+      )
+    )
 
 
 def _variable(name: str, suffix: str) -> str:

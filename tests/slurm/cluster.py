@@ -73,8 +73,8 @@ def running(directory: pathlib.Path) -> Iterator[Mapping[str, str]]:
   _write(directory)
   env = {**os.environ, 'SLURM_CONF': str(directory / 'slurm.conf')}
   daemons = [
-    *([_munged(directory)]),
-    ['slurmctld', '-D', '-i'],
+    _munged(directory),
+    ['slurmctld', '-D'],
     *(['slurmd', '-D', '-N', node] for node in NODES),
   ]
   with contextlib.ExitStack() as stack:

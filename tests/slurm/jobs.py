@@ -74,3 +74,12 @@ def shown(number: str, name: str) -> str:
   """One of the values that `scontrol show job` shows of a job."""
   text = slurm_job.call('scontrol', 'show', 'job', number)
   return re.search(rf'\b{name}=(\S+)', text)[1]
+
+
+def wake_scheduler(number: str) -> None:
+  """Has Slurm look at its queue again, as other jobs of a cluster would.
+
+  What starts heterogeneous jobs rests until some job changes, and does not
+  count that the time came when a requeued one may start.
+  """
+  slurm_job.call('scontrol', 'update', f'jobid={number}', 'comment=awake')

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import psutil
 
@@ -50,9 +51,10 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
   # As Slurm does ahead of the time limit.
   slurm_job.call('scancel', '--batch', '--signal=USR1', number)
-  helpers.wait_until((tmp_path / 'up-1').exists, 'the second start', 60.0)
+  _wait_for_start(number, tmp_path / 'up-1')
   assert (tmp_path / 'saved-0').exists()
   _kill_agent(tmp_path, 'node2')
+  _wait_for_start(number, tmp_path / 'up-2')
   assert jobs.end(number) == ('COMPLETED', '0:0'), _output(tmp_path, number)
   assert jobs.shown(number, 'Restarts') == '2'
   assert (tmp_path / 'saved-1').exists()
@@ -62,6 +64,15 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   assert 'The run failed: node2 failed.' in output
   assert '[save/0] start 2 with GPU 0' in output
   helpers.assert_nothing_left(str(tmp_path))
+
+
+def _wait_for_start(number, path):
+  def started():
+    jobs.wake_scheduler(number)
+    time.sleep(1)
+    return path.exists()
+
+  helpers.wait_until(started, f'{path.name} of job {number}', 90.0)
 
 
 def _kill_agent(directory, node):
