@@ -54,6 +54,7 @@ def run(
   *,
   config: config_lib.LocalConfig,
   on_line: output.OnLine | None = None,
+  say_cause: bool = True,
 ) -> config_lib.Result:
   """As `local.run`, on all nodes of the job that this process is in.
 
@@ -64,6 +65,7 @@ def run(
     program: as of `local.run`.
     config: how to run it; `log_dir` is on storage that all nodes share.
     on_line: as of `local.run`.
+    say_cause: as of `local.run`.
 
   Returns:
     How it ended; after a warning, with exit code 138.
@@ -81,6 +83,8 @@ def run(
     result, lost = _run(program, config, on_line, directory)
   finally:
     shutil.rmtree(directory, ignore_errors=True)
+  if say_cause and result.cause is not None:
+    print(result.cause, file=sys.stderr, flush=True)
   restarts = int(os.environ.get('SLURM_RESTART_COUNT', '0'))
   out_of_time = result.exit_code == 128 + signal.SIGUSR1
   if out_of_time or (lost and restarts < _MAX_REQUEUES):

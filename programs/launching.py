@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import pathlib
 import shlex
 import shutil
@@ -145,13 +144,11 @@ def run(
         run_dir, watch.stuck_after, lambda line: printer('watchdog', 0, line)
       )
     )
-    backend_run = (
-      slurm.run if is_slurm else functools.partial(local.run, say_cause=False)
-    )
-    result = backend_run(
+    result = (slurm if is_slurm else local).run(
       lambda: _make_program(settings, run_dir, given),
       config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
+      say_cause=False,
     )
   curve.write_learning_curve(run_dir)
   if result.cause is not None:
