@@ -23,17 +23,21 @@ _FINAL_CODES = ('INVALID_ARGUMENT', 'NOT_FOUND')
 
 
 class CounterClient:
-  """Calls a `counter.GlobalCounter` in another process, across its restarts."""
+  """Calls a `counter.GlobalCounter` in another process, across its restarts.
+
+  Attributes:
+    away_seconds: how long a call waits for a counter that does not answer.
+  """
 
   def __init__(self, address: str, away_seconds: float = _AWAY_SECONDS):
     """Connects at the first call.
 
     Args:
       address: host and port of the counter's Courier server.
-      away_seconds: how long a call waits for a counter that does not answer.
+      away_seconds: as the attribute.
     """
     self._client = courier.Client(address, call_timeout=_CALL_SECONDS)
-    self._away_seconds = away_seconds
+    self.away_seconds = away_seconds
     self._increments = Counter(self, '', time_delta=0.0)
 
   def report(
@@ -55,7 +59,7 @@ class CounterClient:
     return self._increments.increment(**counts)
 
   def _call(self, method: str, *args: Any) -> Any:
-    deadline = time.monotonic() + self._away_seconds
+    deadline = time.monotonic() + self.away_seconds
     while True:
       try:
         return getattr(self._client, method)(*args)
@@ -66,7 +70,7 @@ class CounterClient:
       if time.monotonic() > deadline:
         raise ConnectionError(
           f'The counter at {self._client.address} did not answer '
-          f'{method!r} for {self._away_seconds:g} s ({error}). Its own output '
+          f'{method!r} for {self.away_seconds:g} s ({error}). Its own output '
           'says why.'
         ) from error
       time.sleep(_RETRY_SECONDS)

@@ -125,6 +125,7 @@ class Samples(Iterator):
       target=self._fetch, daemon=True, name='samples'
     )
     self._error: BaseException | None = None
+    self._is_stopped = False
     self._waited_seconds = 0.0
 
   def __next__(self) -> Any:
@@ -136,8 +137,17 @@ class Samples(Iterator):
     finally:
       self._waited_seconds += time.monotonic() - start
 
+  def stop(self) -> None:
+    """Ends the thread that waits for a batch, or will.
+
+    It may be one of Acme's, in which `SystemExit` ends what it prefetches.
+    """
+    self._is_stopped = True
+
   def _next(self) -> Any:
     while True:
+      if self._is_stopped:
+        raise SystemExit
       try:
         return self._buffer.get(timeout=self._POLL_SECONDS)
       except queue.Empty:

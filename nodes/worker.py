@@ -33,7 +33,8 @@ class StoppableWorker(core.Worker):
     self,
     worker: core.Worker,
     close: Sequence[Callable[[], None]] = (),
-    stop_seconds: float = 5.0,
+    on_stop: Callable[[], None] = lambda: None,
+    stop_seconds: float = 2.5,
     linger_seconds: float = 0.0,
   ):
     """Wraps `worker`.
@@ -42,12 +43,15 @@ class StoppableWorker(core.Worker):
       worker: what runs.
       close: called in this order when the worker has ended or was given up,
         also after a failure; one that raises does not keep the next from it.
+      on_stop: called ahead of an interruption, to end a wait of the worker's
+        that none gets through to; `StopIteration` then is no failure.
       stop_seconds: how long an interrupted worker may take to end.
       linger_seconds: how long a stopped worker may go on before it is
         interrupted.
     """
     self._worker = worker
     self._close = tuple(close)
+    self._on_stop = on_stop
     self._stop_seconds = stop_seconds
     self._linger_seconds = linger_seconds
 
@@ -72,6 +76,8 @@ class StoppableWorker(core.Worker):
         pass
       if loop.is_alive():
         self._interrupt(loop)
+        if isinstance(loop.error, StopIteration):
+          loop.error = None
     finally:
       # What a loop that was left meets in closed clients is no failure.
       error = loop.error
@@ -83,6 +89,7 @@ class StoppableWorker(core.Worker):
 
   def _interrupt(self, loop: '_LoopThread') -> None:
     loop.join(self._linger_seconds)
+    self._on_stop()
     deadline = time.monotonic() + self._stop_seconds
     while loop.is_alive() and time.monotonic() < deadline:
       loop.raise_system_exit()

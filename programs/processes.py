@@ -24,6 +24,7 @@ from programs.experiment import ExperimentConfig, make_policy
 # actors more than they bring.
 _PUBLISH_SECONDS = 0.2
 _FLUSH_SECONDS = 2.0
+_LAST_REPORT_SECONDS = 2.0
 # For the weights that the learner left behind.
 _LAST_EVALUATION_SECONDS = 6.0
 
@@ -138,6 +139,10 @@ def learner(
     lambda: _is_enough(counts, experiment.max_num_learner_steps),
   )
 
+  def report_last_steps() -> None:
+    counter.away_seconds = _LAST_REPORT_SECONDS
+    counts.sync()
+
   def end_publishing() -> None:
     # Whoever would read the last weights has stopped before the learner, so a
     # variable server that is away need not keep it; the checkpoint has them.
@@ -148,14 +153,14 @@ def learner(
   return worker.StoppableWorker(
     loop,
     [
+      report_last_steps,
       loop.checkpoint,
       end_publishing,
       logger.close,
       timer.close,
       trace.close,
-      # Last, since a counter that is away is waited for.
-      counts.sync,
     ],
+    on_stop=samples.stop,
   )
 
 

@@ -3,11 +3,14 @@
 import threading
 import time
 
+import compat  # noqa: F401
+
 import pytest
+from acme.jax import utils
 from launchpad import context
 from launchpad.launch import worker_manager
 
-from nodes import worker
+from nodes import learner, worker
 
 
 class _Manager:
@@ -117,3 +120,22 @@ def test_the_workers_methods_are_served(manager):
   assert {'run', 'step'} <= set(dir(stoppable))
   for name in dir(stoppable):
     getattr(stoppable, name)
+
+
+@pytest.mark.parametrize('prefetch', [lambda samples: samples, utils.prefetch])
+def test_a_learner_that_waits_for_samples_ends_in_time(manager, prefetch):
+  """Acme's learners wait for their own threads, which nothing interrupts."""
+  samples = learner.Samples(iter(threading.Event().wait, None))
+  batches = prefetch(samples)
+  loop = worker.StoppableWorker(
+    _Loop(lambda: next(batches)), on_stop=samples.stop, stop_seconds=30.0
+  )
+  threading.Timer(0.3, manager.stop).start()
+  loop.run()
+  assert 'loop' not in {thread.name for thread in threading.enumerate()}
+
+
+def test_that_samples_have_come_to_an_end_is_a_failure(manager):
+  batches = learner.Samples(iter(()))
+  with pytest.raises(StopIteration):
+    worker.StoppableWorker(_Loop(lambda: next(batches))).run()
