@@ -3,7 +3,6 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
-import contextlib
 import dataclasses
 import pathlib
 import re
@@ -237,9 +236,7 @@ def train(launch_type: str) -> int:
   try:
     return launch(run, run_dir, place)
   except settings_lib.WrongUsage:
-    # Nothing began there.
-    with contextlib.suppress(OSError):
-      run_dir.rmdir()
+    run_dir_lib.give_back(run_dir)
     raise
 
 
@@ -298,6 +295,8 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
+    if _BACKEND.value == 'local' or slurm_script.in_job():
+      run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
 

@@ -91,6 +91,8 @@ def stop(run_dir: str | None) -> int:
     launcher = status.living(str(path / 'logs'))
   except ValueError as e:
     raise WrongUsage(f'--run_dir: {e}') from e
+  if launcher is None and run_dir_lib.is_taken(path):
+    raise WrongUsage(f'--stop: the run in {path} only begins; try again soon')
   if launcher is None:
     raise WrongUsage(f'--stop: no run goes on in {path}')
   if launcher['host'] != socket.gethostname():

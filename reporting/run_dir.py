@@ -13,7 +13,9 @@ learning_curve.png   the evaluator's return against actor steps
 report.html          figures, of this run or of several beside each other
 """
 
+import contextlib
 import datetime
+import fcntl
 import json
 import os
 import pathlib
@@ -22,6 +24,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _CONFIG = 'config.json'
+_LOCK = '.lock'
 # What a resumed run may change: how long and how it runs, not what it learns.
 _MAY_CHANGE = (
   'num_actors',
@@ -55,6 +58,51 @@ def create(path: pathlib.Path) -> None:
   path.mkdir(parents=True, exist_ok=True)
   with tempfile.TemporaryFile(dir=path):
     pass
+
+
+def take(path: pathlib.Path) -> None:
+  """Takes a directory for this process, until it ends.
+
+  A status is there some seconds later, when there are tasks.
+
+  Raises:
+    ValueError: another process has it.
+  """
+  try:
+    _lock(path)
+  except BlockingIOError:
+    raise ValueError(
+      f'a run in {path} goes on or is just beginning; stop it first, with '
+      '--stop, or name another directory'
+    ) from None
+
+
+def is_taken(path: pathlib.Path) -> bool:
+  """Whether a process has a directory."""
+  if not (path / _LOCK).exists():
+    return False
+  try:
+    os.close(_lock(path))
+  except BlockingIOError:
+    return True
+  return False
+
+
+def give_back(path: pathlib.Path) -> None:
+  """Removes a directory that was taken and in which nothing began."""
+  with contextlib.suppress(OSError):
+    (path / _LOCK).unlink()
+    path.rmdir()
+
+
+def _lock(path: pathlib.Path) -> int:
+  descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+  try:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError:
+    os.close(descriptor)
+    raise
+  return descriptor
 
 
 def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
