@@ -78,7 +78,7 @@ _SEED = flags.DEFINE_integer(
   0,
   'Every random number of the run derives from it.',
   lower_bound=0,
-  upper_bound=2**31 - 1,
+  upper_bound=settings_lib.MAX_SEED,
 )
 _SEEDS = flags.DEFINE_list(
   'seeds', [], 'A run for each of these seeds, in directories within --run_dir.'
@@ -208,7 +208,7 @@ def main(argv: list[str]) -> int:
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
     if _SEEDS.value:
-      return run_seeds()
+      return run_seeds(launch_type)
     return train(launch_type)
   except settings_lib.WrongUsage as e:
     return refuse(str(e))
@@ -220,16 +220,8 @@ def train(launch_type: str) -> int:
   Raises:
     settings_lib.WrongUsage: there is no such program.
   """
+  run, place = checked(launch_type)
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
-  if _VIDEO.value:
-    raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
-  run = settings()
-  run.check()
-  commands.check_sinks(_METRICS.value)
-  place = launching.Place(
-    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
-  )
-  place.check()
   if _DRY_RUN.value:
     return launching.submit(run, run_dir, place)
   make_run_dir(run_dir)
@@ -240,7 +232,27 @@ def train(launch_type: str) -> int:
     raise
 
 
-def run_seeds() -> int:
+def checked(
+  launch_type: str,
+) -> tuple[settings_lib.Settings, launching.Place]:
+  """Returns what is to run, and where.
+
+  Raises:
+    settings_lib.WrongUsage: something is wrong that can be told by now.
+  """
+  if _VIDEO.value:
+    raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
+  run = settings()
+  run.check()
+  commands.check_sinks(_METRICS.value)
+  place = launching.Place(
+    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
+  )
+  place.check()
+  return run, place
+
+
+def run_seeds(launch_type: str) -> int:
   """Runs what the flags describe for each of `--seeds`; returns the exit code.
 
   Raises:
@@ -249,7 +261,7 @@ def run_seeds() -> int:
   from programs import seeds
 
   chosen = seeds.parse(_SEEDS.value)
-  settings().check()
+  checked(launch_type)
   if _BACKEND.value != 'local':
     raise settings_lib.WrongUsage(
       '--seeds: submit the run of each seed by itself, with --seed'

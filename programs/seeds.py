@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import os
 import pathlib
 import signal
@@ -11,8 +12,9 @@ import threading
 from collections.abc import Sequence
 
 from backends import linux
-from programs.settings import WrongUsage
+from programs.settings import MAX_SEED, WrongUsage
 from reporting import report, scores, summary
+from reporting import run_dir as run_dir_lib
 
 # A run's learner and servers are busy too.
 _BESIDE_ACTORS = 2
@@ -31,10 +33,12 @@ def parse(texts: Sequence[str]) -> list[int]:
     seeds = [int(text) for text in texts]
   except ValueError:
     seeds = [-1]
-  if min(seeds) < 0 or len(set(seeds)) < len(seeds):
+  if not 0 <= min(seeds) <= max(seeds) <= MAX_SEED or len(set(seeds)) < len(
+    seeds
+  ):
     raise WrongUsage(
-      f'--seeds: {",".join(texts)!r} is no list of different seeds; write them '
-      'as 0,1,2'
+      f'--seeds: {",".join(texts)!r} is no list of different seeds up to '
+      f'{MAX_SEED:,}; write them as 0,1,2'
     )
   return seeds
 
@@ -70,11 +74,14 @@ def run(
   runs = _Runs(flags, room)
   codes = runs.run(run_dirs)
   print(_table(run_dirs, codes), flush=True)
-  ended = [str(path) for path in run_dirs.values() if path.exists()]
-  if ended:
-    print(
-      f'{"report":<15}{report.write(ended, str(directory / "report.html"))}'
-    )
+  began = [
+    str(path) for path in run_dirs.values() if run_dir_lib.holds_run(path)
+  ]
+  if began:
+    page = report.write(began, str(directory / 'report.html'))
+    print(f'{"report":<15}{page}')
+  if runs.stopped_by is not None:
+    return 128 + runs.stopped_by
   return next(filter(None, codes.values()), 0)
 
 
@@ -140,7 +147,8 @@ class _Runs:
     with contextlib.suppress(subprocess.TimeoutExpired):
       first.wait(timeout=_POLL_SECONDS)
     codes = {
-      seed: code
+      # As a shell has it, of one that a signal has ended.
+      seed: code if code >= 0 else 128 - code
       for seed, process in self._going_on.items()
       if (code := process.poll()) is not None
     }
@@ -157,11 +165,16 @@ def _show(seed: int, lines) -> None:
 def _table(run_dirs: dict[int, pathlib.Path], codes: dict[int, int]) -> str:
   lines, returns = [], []
   for seed, run_dir in run_dirs.items():
-    final = summary.final_return(run_dir) if seed in codes else float('nan')
-    note = 'did not begin' if seed not in codes else f'exit code {codes[seed]}'
-    if codes.get(seed) == 0:
+    final, note = float('nan'), 'did not begin'
+    if seed in codes:
+      final = summary.final_return(run_dir)
+      note = f'exit code {codes[seed]}' if codes[seed] else ''
+    if codes.get(seed) == 0 and math.isfinite(final):
       returns.append(final)
-      note = ''
-    lines.append(f'{f"seed {seed}":<15}return {final:>10,.1f}  {note}'.rstrip())
+    elif not note:
+      note = 'not evaluated'
+    lines.append(
+      f'{f"seed {seed} ":<15}return {final:>10,.1f}  {note}'.rstrip()
+    )
   lines.append(f'{"all":<15}{scores.describe(returns)}')
   return '\n'.join(lines)

@@ -12,6 +12,8 @@ from typing import Any
 from nodes import schedule
 from programs import agents, environments
 
+MAX_SEED = 2**31 - 1
+
 
 class WrongUsage(ValueError):
   """The command line asks for what cannot be had; its text says what."""

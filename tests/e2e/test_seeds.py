@@ -37,3 +37,20 @@ def test_wrong_seeds_are_refused(tmp_path):
       assert run.end() == 2
     assert 'write them as 0,1,2' in run.output
   assert not run.run_dir.exists()
+
+
+def test_a_stop_while_the_first_begins(tmp_path):
+  run = runs.Run(tmp_path / 'sweep')
+  with run.launch(*_FLAGS, '--seeds=1,2', '--num_steps=100') as process:
+    run.wait_until(lambda: 'seed ' in run.output, 'first run')
+    process.terminate()
+    assert run.end() == 143
+  assert 'Traceback' not in run.output
+  assert 'seed 2' in run.output and 'did not begin' in run.output
+
+
+def test_what_every_run_would_refuse_is_refused_once(tmp_path):
+  run = runs.Run(tmp_path / 'sweep')
+  with run.launch(*_FLAGS, '--seeds=1,2', '--metrics=paper'):
+    assert run.end() == 2
+  assert len(run.output.splitlines()) == 1
