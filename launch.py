@@ -227,9 +227,8 @@ def train(launch_type: str) -> int:
   make_run_dir(run_dir)
   try:
     return launch(run, run_dir, place)
-  except settings_lib.WrongUsage:
+  finally:
     run_dir_lib.give_back(run_dir)
-    raise
 
 
 def checked(

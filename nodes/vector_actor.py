@@ -186,7 +186,7 @@ class VectorActorLoop(core.Worker):
       counter: counts each episode as it ends.
       logger: gets one row an episode.
       max_actor_steps: as for `actor.ActorLoop`; episodes that are under way are
-        finished.
+        finished, unless the loop is stopped first.
     """
     self._lanes = tuple(lanes)
     self._policy = policy

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 import types
 
 PREFIX = 'module:'
@@ -15,9 +16,16 @@ def load(name: str) -> types.ModuleType:
     name: 'package.module'.
 
   Raises:
-    ImportError: it cannot be imported.
+    ValueError: it cannot be imported.
   """
   # A launcher called by its path has its own folder there instead.
   if '' not in sys.path and os.getcwd() not in sys.path:
     sys.path.append(os.getcwd())
-  return importlib.import_module(name)
+  try:
+    return importlib.import_module(name)
+  except (Exception, SystemExit) as e:
+    frame = traceback.extract_tb(e.__traceback__)[-1]
+    raise ValueError(
+      f'{name} cannot be imported ({type(e).__name__}: {e}, at '
+      f'{frame.filename}:{frame.lineno})'
+    ) from e

@@ -89,10 +89,11 @@ def is_taken(path: pathlib.Path) -> bool:
 
 
 def give_back(path: pathlib.Path) -> None:
-  """Removes a directory that was taken and in which nothing began."""
+  """Removes a directory that was taken, if nothing began there."""
   with contextlib.suppress(OSError):
-    (path / _LOCK).unlink()
-    path.rmdir()
+    if [*path.iterdir()] == [path / _LOCK]:
+      (path / _LOCK).unlink()
+      path.rmdir()
 
 
 def _lock(path: pathlib.Path) -> int:

@@ -47,7 +47,7 @@ def make_config(name: str, settings: str = '') -> Any:
     ValueError: there is no such agent, or it has no such settings.
   """
   if is_own(name):
-    return overrides.apply(_module(name).Config(), settings)
+    return overrides.apply(_own_config(name), settings)
   if name not in AGENTS:
     raise ValueError(
       f'unknown agent {name!r}; known: {", ".join(AGENTS)}, and your own as '
@@ -118,7 +118,13 @@ def make_agent(
   config = config or make_config(name)
   if name in configs.IMITATORS:
     return module.make_agent(environment_spec, config, demonstrations)
-  return module.make_agent(environment_spec, config)
+  parts = module.make_agent(environment_spec, config)
+  if not isinstance(parts, AgentParts):
+    raise ValueError(
+      f'{module_name(name)}.make_agent returned a {type(parts).__name__}, and '
+      'must return a programs.agents.AgentParts'
+    )
+  return parts
 
 
 def make_dataset_factory(
@@ -168,10 +174,7 @@ def _line(name: str, actions: str, observations: str, source: str) -> str:
 def _module(name: str) -> Any:
   if not is_own(name):
     return importlib.import_module(module_name(name))
-  try:
-    module = own_modules.load(module_name(name))
-  except ImportError as e:
-    raise ValueError(f'{module_name(name)} cannot be imported ({e})') from e
+  module = own_modules.load(module_name(name))
   for needed in ('Config', 'make_agent'):
     if not hasattr(module, needed):
       raise ValueError(
@@ -179,3 +182,15 @@ def _module(name: str) -> Any:
         '`Config`, a dataclass, and `make_agent(environment_spec, config)`'
       )
   return module
+
+
+def _own_config(name: str) -> Any:
+  kind = _module(name).Config
+  if not dataclasses.is_dataclass(kind):
+    raise ValueError(f'{module_name(name)}.Config is not a dataclass')
+  try:
+    return kind()
+  except TypeError as e:
+    raise ValueError(
+      f'{module_name(name)}.Config needs a default for every setting ({e})'
+    ) from e

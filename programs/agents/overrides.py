@@ -42,6 +42,8 @@ def apply(config: Config, text: str) -> Config:
   for name, equals, value in split(text):
     if not equals:
       raise ValueError(f'{name!r} is not of the form field=value')
+    if not names:
+      raise ValueError(f'there is no {name!r}: the agent has no settings')
     if name not in names:
       (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
       raise ValueError(

@@ -79,10 +79,8 @@ def _find_factory(name: str) -> Callable[..., object]:
     )
   try:
     module = own_modules.load(module_name)
-  except ImportError as e:
-    raise UnknownEnvironmentError(
-      f'module:{name}: {module_name} cannot be imported ({e})'
-    ) from e
+  except ValueError as e:
+    raise UnknownEnvironmentError(f'module:{name}: {e}') from e
   factory = getattr(module, factory_name, None)
   if not callable(factory):
     functions = [n for n, value in vars(module).items() if callable(value)]

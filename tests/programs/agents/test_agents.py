@@ -87,9 +87,30 @@ def test_the_table_has_a_line_for_each_agent():
     ('dqm', 'known: sac, .*module:PACKAGE.MODULE'),
     ('module:no_such_module', 'cannot be imported'),
     ('module:json', 'has no Config'),
+    ('module:.json', 'cannot be imported'),
+    ('module:broken_import', 'RuntimeError: no such.*broken_import.py:1'),
+    ('module:no_dataclass', 'Config is not a dataclass'),
+    ('module:no_default', 'needs a default'),
   ],
 )
-def test_an_agent_that_is_none_is_refused(agent, expected):
+def test_an_agent_that_is_none_is_refused(
+  agent, expected, tmp_path, monkeypatch
+):
+  for name, text in {
+    'broken_import': "raise RuntimeError('no such')",
+    'no_dataclass': 'Config = make_agent = dict',
+    'no_default': """
+import dataclasses
+
+@dataclasses.dataclass
+class Config:
+  rate: float
+
+make_agent = print
+""",
+  }.items():
+    (tmp_path / f'{name}.py').write_text(text)
+  monkeypatch.syspath_prepend(tmp_path)
   with pytest.raises(ValueError, match=expected):
     agents.make_config(agent)
 
@@ -100,3 +121,16 @@ def test_ones_own_agent_has_its_own_settings():
   assert (config.entropy_temperature, config.batch_size) == (0.1, 8)
   with pytest.raises(ValueError, match='nearest is .entropy_temperature'):
     agents.make_config(name, 'entropy_temp=0.1')
+
+
+def test_an_agent_that_makes_something_else_is_refused(tmp_path, monkeypatch):
+  (tmp_path / 'makes_none.py').write_text("""
+import dataclasses
+Config = dataclasses.make_dataclass('Config', [])
+make_agent = lambda spec, config: None
+""")
+  monkeypatch.syspath_prepend(tmp_path)
+  with pytest.raises(ValueError, match='returned a NoneType'):
+    agents.make_agent('module:makes_none', None)
+  with pytest.raises(ValueError, match='has no settings'):
+    agents.make_config('module:makes_none', 'a=1')
