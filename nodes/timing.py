@@ -55,18 +55,25 @@ class TreeTimer:
   """Writes a tree of what calls are for, a call within a call beneath it."""
 
   def __init__(self, path: str):
-    """Times from the first call on.
+    """Times from the first call on, and adds to what the file has.
+
+    So a restarted process, or a resumed run, forgets nothing.
 
     Args:
       path: of the JSON file, an object by the path in the tree with `seconds`
         and `calls`; the path '' has the seconds of all since the first call.
 
     Raises:
-      OSError: the file's folder cannot be made.
+      OSError: the file's folder cannot be made, or the file not be read.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     self._path = path
     self._totals: dict[str, list[float]] = {}
+    if os.path.exists(path):
+      with open(path) as f:
+        for name, node in json.load(f).items():
+          self._totals[name] = [node['seconds'], node['calls']]
+    self._before = self._totals.pop('', [0.0])[0]
     self._began: float | None = None
     self._written = 0.0
     self._lock = threading.Lock()
@@ -111,7 +118,8 @@ class TreeTimer:
 
   def _write(self, now: float) -> None:
     self._written = now
-    tree = {'': {'seconds': now - self._began, 'calls': 1}}
+    seconds = self._before + now - self._began
+    tree = {'': {'seconds': seconds, 'calls': 1}}
     for path, (seconds, calls) in self._totals.items():
       tree[path] = {'seconds': seconds, 'calls': calls}
     with open(f'{self._path}.new', 'w') as f:

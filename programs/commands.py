@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from backends import slurm_job
 from programs import settings
@@ -236,7 +237,7 @@ def evaluate(
     playing = [folder, run.env, run.seed, num_episodes]
     if video_path is not None:
       playing.append(stack.enter_context(video.recording(video_path)))
-    for episode in play.play(*playing):
+    for episode in _played(play.play(*playing)):
       returns.append(episode.episode_return)
       print(
         f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
@@ -247,6 +248,14 @@ def evaluate(
   if video_path is not None:
     print(f'{"video":<15}{video_path}')
   return 0
+
+
+def _played(episodes: Iterator[Any]) -> Iterator[Any]:
+  """Passes on episodes; `WrongUsage` if they cannot be played here."""
+  try:
+    yield from episodes
+  except ValueError as e:
+    raise WrongUsage(f'--evaluate: {e}') from e
 
 
 def export_policy(run_dir: str | None) -> int:

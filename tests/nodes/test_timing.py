@@ -47,6 +47,16 @@ def test_a_call_within_a_call_is_beneath_it(path):
   assert within <= tree['']['seconds']
 
 
+def test_a_restarted_process_adds_to_what_there_is(path):
+  for _ in range(2):
+    timer = timing.TreeTimer(str(path))
+    timer.time(Work(), {'inner': 'wait'}).inner()
+    timer.close()
+  tree = json.loads(path.read_text())
+  assert tree['wait']['calls'] == 2
+  assert tree['']['seconds'] >= tree['wait']['seconds'] >= 0.04
+
+
 def test_a_call_that_raises_is_counted_and_raises(path):
   timer = timing.TreeTimer(str(path))
   work = timer.time(Work(), {'fail': 'step', 'inner': 'wait'})
