@@ -47,6 +47,7 @@ def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
   with run.launch(*flags, f'--config={settings}', '--num_actors=1'):
     assert run.end() == 0, run.output
   assert run.left_over() == []
+  assert 'killing' not in run.output
   assert run.count('actor_steps') >= num_steps
   assert run.count('learner_steps') > 0
   versions = run.column('actor_0', 'weights/version')
