@@ -71,6 +71,7 @@ def test_paths_with_spaces_are_quoted():
   [
     ('ntasks=3', 'ntasks is not to be set'),
     ('learner:cpus-per-task=3', '--resources=ROLE:cpu=N'),
+    ('time=1,time=2', 'time is there twice'),
     ('exclusive', "expected name=value, got 'exclusive'"),
   ],
 )
