@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from backends import slurm_job
 from programs import settings
@@ -98,16 +99,19 @@ def stop(run_dir: str | None) -> int:
       f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
       'there'
     )
-  return _terminate(launcher['pid'], str(path / 'logs'))
+  return _terminate(launcher)
 
 
-def _terminate(pid: int, log_dir: str) -> int:
+def _terminate(launcher: Mapping[str, Any]) -> int:
   """Asks the launcher of a run of this machine to stop, and waits for it."""
   from backends import status
 
-  os.kill(pid, signal.SIGTERM)
+  pid = launcher['pid']
+  with contextlib.suppress(ProcessLookupError):
+    os.kill(pid, signal.SIGTERM)
   deadline = time.monotonic() + _STOP_SECONDS
-  while status.living(log_dir) is not None:
+  # Once the run is `ended`, its launcher still writes what came of it.
+  while status.is_there(launcher):
     if time.monotonic() > deadline:
       print(
         f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
