@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import shlex
 import signal
 import socket
 import sys
@@ -191,8 +192,7 @@ def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
   if not names:
     raise WrongUsage('--send_metrics: say where to with --metrics')
   path, _ = _read(run_dir, 'send_metrics')
-  with followers.following(names, path, print_metrics, _SEND_SECONDS) as sent:
-    pass
+  sent = followers.send(names, path, print_metrics, _SEND_SECONDS)
   for follower in sent:
     if follower.has_all:
       print_metrics(f'{follower.name}: has all of {path}')
@@ -275,7 +275,7 @@ def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
       f'launch.py: the policy of {run_dir} could not be kept: '
       f'{type(e).__name__}: {e}\n'
       'Nothing else of the run is lost. To try again: '
-      f'python launch.py --export --run_dir={run_dir}',
+      f'python launch.py --export {shlex.quote(f"--run_dir={run_dir}")}',
       file=sys.stderr,
     )
     return False
