@@ -25,6 +25,8 @@ class Resources:
 
 _NAMES = tuple(field.name for field in dataclasses.fields(Resources))
 _LEAST = {'cpu': 1, 'gpu': 0}
+# More than any machine has: a slip of the keyboard.
+_MOST = {'cpu': 10_000, 'gpu': 1_000}
 
 
 def parse(text: str) -> dict[str, Resources]:
@@ -64,8 +66,13 @@ def split(text: str) -> dict[str | None, dict[str, str]]:
     role = match[1] if match else None
     if role in result:
       raise ValueError(f'{role or "the part without a role"} is there twice')
-    items = part[match.end() :] if match else part
-    result[role] = dict(_item(role, item) for item in _ITEMS.split(items))
+    text_of_items = part[match.end() :] if match else part
+    items = result[role] = {}
+    for item in _ITEMS.split(text_of_items):
+      name, value = _item(role, item)
+      if name in items:
+        raise ValueError(f'{_of(role)}{name} is there twice')
+      items[name] = value
   return result
 
 
@@ -100,9 +107,12 @@ def environment(given: Resources) -> Mapping[str, str]:
 def _item(role: str | None, text: str) -> tuple[str, str]:
   name, equals, value = text.strip().partition('=')
   if not equals or not name:
-    of = f'{role}: ' if role else ''
-    raise ValueError(f'{of}expected name=value, got {text!r}')
+    raise ValueError(f'{_of(role)}expected name=value, got {text!r}')
   return name, value
+
+
+def _of(role: str | None) -> str:
+  return f'{role}: ' if role else ''
 
 
 def _number(role: str, name: str, value: str) -> int:
@@ -112,10 +122,10 @@ def _number(role: str, name: str, value: str) -> int:
     number = int(value)
   except ValueError:
     number = -1
-  if number < _LEAST[name]:
+  if not _LEAST[name] <= number <= _MOST[name]:
     raise ValueError(
-      f'{role}: {name} must be a whole number of {_LEAST[name]} or more, got '
-      f'{value!r}'
+      f'{role}: {name} must be a whole number from {_LEAST[name]} to '
+      f'{_MOST[name]:,}, got {value!r}'
     )
   return number
 

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -23,6 +24,10 @@ _OURS = {
   'gpus-per-task': 'say it by --resources=ROLE:gpu=N',
   'output': 'the output goes to the run directory',
 }
+_NAME = re.compile(r'[A-Za-z][A-Za-z0-9-]*')
+_CONTROL = re.compile(r'[\x00-\x1f\x7f]')
+# What sbatch takes for itself without quotes.
+_PLAIN = re.compile(r'[\w@%+=:,./~\[\]-]+')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +61,15 @@ def parse_options(text: str) -> dict[str | None, dict[str, str]]:
   """
   options = resources_lib.split(text)
   for items in options.values():
-    for name in items:
+    for name, value in items.items():
+      if not _NAME.fullmatch(name):
+        raise ValueError(
+          f"{name!r} is no name of an option; write sbatch's long one without "
+          'the dashes before it, as in partition=gpu'
+        )
       if name in _OURS:
         raise ValueError(f'{name} is not to be set: {_OURS[name]}')
+      _check(name, value)
   return options
 
 
@@ -110,11 +121,20 @@ def render(
     command: what runs on its first node and starts the tasks.
     plan_path: of the file that `save_plan` writes.
     log_dir: of the run.
+
+  Raises:
+    ValueError: Slurm cannot write to a file in a directory of that name.
   """
+  _check('the directory', str(log_dir))
+  if '\\' in str(log_dir):
+    raise ValueError(
+      'the directory has a backslash, with which Slurm would not put the '
+      f"job's number into the name of its output: {str(log_dir)!r}"
+    )
   # Those of the first component hold for the job.
   job = {
     'job-name': name,
-    'output': str(log_dir / 'slurm-%j.out'),
+    'output': str(log_dir).replace('%', '%%') + '/slurm-%j.out',
     'open-mode': 'append',
     'requeue': '',
     'signal': f'B:{_WARNING}@{_WARNING_SECS}',
@@ -184,4 +204,16 @@ def _directives(options: Mapping[str, str]) -> list[str]:
 
 
 def _quote(value: str) -> str:
-  return f'"{value}"' if ' ' in value else value
+  if _PLAIN.fullmatch(value):
+    return value
+  # A backslash makes the next character plain, in quotes too.
+  return '"' + re.sub(r'(["\\])', r'\\\1', value) + '"'
+
+
+def _check(name: str, value: str) -> None:
+  """Raises `ValueError` if a text would not stay on its line of the script."""
+  if _CONTROL.search(value):
+    raise ValueError(
+      f'{name} has a line break, a tab or another control character, which a '
+      f'job script cannot have: {value!r}'
+    )

@@ -4,11 +4,17 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterable
 from typing import Any
 
 _FILE = 'status.json'
 # It is written every second, and shared storage shows that with some delay.
 _FRESH_SECS = 30.0
+_OF_LAUNCHER = ('pid', 'process_start', 'host', 'state', 'exit_code')
+_OF_TASK = (
+  *('label', 'index', 'pid', 'state', 'started', 'restarts', 'exit_code'),
+  'addresses',
+)
 
 
 def write(directory: str, state: dict[str, Any]) -> None:
@@ -45,6 +51,7 @@ def read(directory: str) -> dict[str, Any]:
   try:
     with open(path) as f:
       state = json.load(f)
+    _check(state)
   except FileNotFoundError:
     raise FileNotFoundError(
       f'{path} is not there: no run has kept its logs in {directory}.'
@@ -92,22 +99,44 @@ def living(directory: str) -> dict[str, Any] | None:
   return found if found['alive'] else None
 
 
-def process_start(pid: int) -> str | None:
-  """When a process began, in the kernel's ticks; None if there is none.
+def is_there(launcher: dict[str, Any]) -> bool:
+  """Whether a launcher of this host has not exited; it may be `ended`."""
+  start = process_start(launcher['pid'])
+  return start is not None and start == launcher['process_start']
 
+
+def process_start(pid: int) -> str | None:
+  """When a process began, in the kernel's ticks; None if it is not there.
+
+  One that has exited is not, also while its parent has not taken note of that.
   With the pid it names a process for good: pids are used again.
   """
   try:
     with open(f'/proc/{pid}/stat') as f:
-      return f.read().rpartition(')')[2].split()[19]
+      state, *fields = f.read().rpartition(')')[2].split()
   except OSError:
     return None
+  return None if state in ('Z', 'X') else fields[18]
 
 
 def _alive(launcher: dict[str, Any], written: float) -> bool:
   if launcher['state'] == 'ended':
     return False
-  here = socket.gethostname()
-  if launcher.get('host', here) != here:
+  if launcher['host'] != socket.gethostname():
     return time.time() - written < _FRESH_SECS
-  return process_start(launcher['pid']) == launcher['process_start']
+  return is_there(launcher)
+
+
+def _check(state: Any) -> None:
+  """Raises `ValueError` unless it is a state as `write` takes it."""
+  if not isinstance(state, dict) or not isinstance(state.get('tasks'), list):
+    raise ValueError('it has no list of tasks')
+  _check_fields('its launcher', state.get('launcher'), _OF_LAUNCHER)
+  for task in state['tasks']:
+    _check_fields('one of its tasks', task, _OF_TASK)
+
+
+def _check_fields(what: str, value: Any, names: Iterable[str]) -> None:
+  has = value if isinstance(value, dict) else {}
+  if lacking := [name for name in names if name not in has]:
+    raise ValueError(f'{what} has no {", ".join(lacking)}')

@@ -3,11 +3,12 @@
 import contextlib
 import os
 import pathlib
+import shlex
 import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backends import slurm_job
@@ -101,16 +102,19 @@ def stop(run_dir: str | None) -> int:
       f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
       'there'
     )
-  return _terminate(launcher['pid'], str(path / 'logs'))
+  return _terminate(launcher)
 
 
-def _terminate(pid: int, log_dir: str) -> int:
+def _terminate(launcher: Mapping[str, Any]) -> int:
   """Asks the launcher of a run of this machine to stop, and waits for it."""
   from backends import status
 
-  os.kill(pid, signal.SIGTERM)
+  pid = launcher['pid']
+  with contextlib.suppress(ProcessLookupError):
+    os.kill(pid, signal.SIGTERM)
   deadline = time.monotonic() + _STOP_SECONDS
-  while status.living(log_dir) is not None:
+  # Once the run is `ended`, its launcher still writes what came of it.
+  while status.is_there(launcher):
     if time.monotonic() > deadline:
       print(
         f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
@@ -190,8 +194,7 @@ def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
   if not names:
     raise WrongUsage('--send_metrics: say where to with --metrics')
   path, _ = _read(run_dir, 'send_metrics')
-  with followers.following(names, path, print_metrics, _SEND_SECONDS) as sent:
-    pass
+  sent = followers.send(names, path, print_metrics, _SEND_SECONDS)
   for follower in sent:
     if follower.has_all:
       print_metrics(f'{follower.name}: has all of {path}')
@@ -282,7 +285,7 @@ def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
       f'launch.py: the policy of {run_dir} could not be kept: '
       f'{type(e).__name__}: {e}\n'
       'Nothing else of the run is lost. To try again: '
-      f'python launch.py --export --run_dir={run_dir}',
+      f'python launch.py --export {shlex.quote(f"--run_dir={run_dir}")}',
       file=sys.stderr,
     )
     return False

@@ -184,7 +184,8 @@ def submit(settings: Settings, run_dir: pathlib.Path, place: Place) -> int:
   """Submits the run to Slurm, or prints the script that would be.
 
   Raises:
-    WrongUsage: the program cannot be made, or Slurm does not take the job.
+    WrongUsage: the program cannot be made, or Slurm does not take the job or
+      the run directory's name.
   """
   program = settings.make_program(run_dir)
   groups = {label: len(nodes) for label, nodes in program.groups.items()}
@@ -193,13 +194,16 @@ def submit(settings: Settings, run_dir: pathlib.Path, place: Place) -> int:
   _check_roles('slurm', options, groups)
   parts = slurm_script.components(groups, resources, options)
   folder = slurm_job.folder(run_dir)
-  script = slurm_script.render(
-    run_dir.name,
-    parts,
-    _command(run_dir),
-    folder / 'plan.json',
-    run_dir / 'logs',
-  )
+  try:
+    script = slurm_script.render(
+      run_dir.name,
+      parts,
+      _command(run_dir),
+      folder / 'plan.json',
+      run_dir / 'logs',
+    )
+  except ValueError as e:
+    raise WrongUsage(f'--run_dir: {e}') from e
   if place.dry_run:
     print(script, end='')
     return 0

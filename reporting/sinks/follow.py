@@ -5,6 +5,7 @@ fails, which ends the process: the next starts from what the sink has. Once
 standard input has ended, it takes the last rows and ends itself.
 """
 
+import contextlib
 import fcntl
 import importlib
 import os
@@ -44,11 +45,14 @@ def main(name: str, run_dir: pathlib.Path, seconds: int) -> None:
       _follow(name, run_dir, ended, lines)
     exit_code = 0
   except Exception as e:
-    traceback.print_exc()
     reason = ' '.join(str(e).split())
     print(f'{type(e).__name__}: {reason}', file=lines)
+    # The log may be on the disk that is full.
+    with contextlib.suppress(OSError):
+      traceback.print_exc()
+  with contextlib.suppress(OSError):
+    sys.stderr.flush()
   # A library's threads and hooks at exit may wait for who is down.
-  sys.stderr.flush()
   os._exit(exit_code)
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import importlib
 import pathlib
+import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -40,6 +42,8 @@ def following(
     seconds: that the sinks have at the end, all at once.
   """
   followers = [Follower(name, run_dir, print_fn, seconds) for name in names]
+  for follower in followers:
+    follower.start()
   try:
     yield followers
   finally:
@@ -47,6 +51,22 @@ def following(
       follower.ask_to_end()
     for follower in followers:
       follower.end()
+
+
+def send(
+  names: Iterable[str],
+  run_dir: pathlib.Path,
+  print_fn: Callable[[str], None],
+  seconds: int,
+) -> list['Follower']:
+  """Has sinks take the rows that a run has by now; see `following`."""
+  followers = [Follower(name, run_dir, print_fn, seconds) for name in names]
+  for follower in followers:
+    follower.ask_to_end()
+    follower.start()
+  for follower in followers:
+    follower.end()
+  return followers
 
 
 class Follower:
@@ -64,7 +84,7 @@ class Follower:
     print_fn: Callable[[str], None],
     seconds: int,
   ):
-    """Begins; see `following`."""
+    """See `following`."""
     self.name = name
     self._run_dir = run_dir
     self._seconds = seconds
@@ -74,8 +94,12 @@ class Follower:
     self._ending = threading.Event()
     self._process: subprocess.Popen | None = None
     self._is_down = False
+    self._is_late = False
     self.has_all = False
     self._thread = threading.Thread(target=self._feed, name=name, daemon=True)
+
+  def start(self) -> None:
+    """Begins; if it has been asked to end, it is tried once."""
     self._thread.start()
 
   def ask_to_end(self) -> None:
@@ -90,6 +114,7 @@ class Follower:
     # It ends itself at its deadline, unless it has been stopped.
     self._thread.join(self._seconds + 2)
     if self._thread.is_alive():
+      self._is_late = True
       self._process.kill()
       self._thread.join(2)
     if not self.has_all:
@@ -105,6 +130,9 @@ class Follower:
         self._complain(str(e))
         exit_code = 1
       self.has_all = exit_code == 0
+      self._is_late |= exit_code == -signal.SIGALRM
+      if not self.has_all and not self._is_late:
+        self._complain(f'its process ended with exit code {exit_code}')
       was_killed = exit_code < 0
       if is_last or (was_killed and self._ending.is_set()):
         return
@@ -155,12 +183,13 @@ class Follower:
       self._print('takes metrics again, and has all that came meanwhile')
 
   def _complain(self, reason: str) -> None:
-    if not self._is_down:
-      self._is_down = True
-      self._print(
-        f'takes no metrics ({reason}). The run goes on, and metrics/ keeps '
-        f'every row until it does; it is tried again. More in {self._log}'
-      )
+    if self._is_down:
+      return
+    self._is_down = True
+    then = 'metrics/ keeps every row'
+    if not self._ending.is_set():
+      then = f'The run goes on, and {then} until it does; it is tried again'
+    self._print(f'takes no metrics ({reason}). {then}. More in {self._log}')
 
   def _what_is_missing(self) -> str:
     num_rows = {p.stem: tail.count(p) for p in tail.paths(self._run_dir)}
@@ -172,8 +201,9 @@ class Follower:
     except (OSError, ValueError):
       # It is the sink's own files that are amiss.
       missing = f'some of {total:,}'
+    late = f' within {self._seconds} s (more in {self._log})'
+    flag = shlex.quote(f'--run_dir={self._run_dir}')
     return (
-      f'{missing} rows did not get there within {self._seconds} s (more in '
-      f'{self._log}). To send them: python launch.py --send_metrics '
-      f'--metrics={self.name} --run_dir={self._run_dir}'
+      f'{missing} rows did not get there{late if self._is_late else ""}. To '
+      f'send them: python launch.py --send_metrics --metrics={self.name} {flag}'
     )

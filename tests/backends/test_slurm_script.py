@@ -66,11 +66,39 @@ def test_paths_with_spaces_are_quoted():
   assert body[0] == "export LAUNCHPAD_SLURM_PLAN='/shared/my run/plan.json'"
 
 
+def test_what_sbatch_would_read_otherwise_is_escaped():
+  options = """comment=it"s \\ # $x,exclude=node[1-3];actor:comment=it's"""
+  (others, actor), _ = _parts(_components('', options), '/shared/50%#1')
+  assert r'comment="it\"s \\ # $x"' in others
+  assert 'exclude=node[1-3]' in others
+  assert '''comment="it's"''' in actor
+  # A percent sign is one of the patterns of file names.
+  assert 'output="/shared/50%%#1/logs/slurm-%j.out"' in others
+
+
+@pytest.mark.parametrize(
+  'run_dir, message',
+  [
+    ('/shared/a\n#SBATCH --partition=b', 'line break'),
+    ('/shared/a\tb', 'a tab'),
+    ('/shared/a\\b', 'has a backslash'),
+  ],
+)
+def test_a_directory_that_cannot_be_told_to_slurm_is_refused(run_dir, message):
+  with pytest.raises(ValueError, match=message):
+    _parts(_components(), run_dir)
+
+
 @pytest.mark.parametrize(
   'text, message',
   [
+    ('comment=a\n#SBATCH --exclusive', 'comment has a line break'),
+    ('actor:comment=a\tb', 'comment has .* a tab'),
+    ('actor:--foo=bar', "'--foo' is no name of an option.*without the dashes"),
+    ('learner partition=x=y', "'learner partition' is no name"),
     ('ntasks=3', 'ntasks is not to be set'),
     ('learner:cpus-per-task=3', '--resources=ROLE:cpu=N'),
+    ('time=1,time=2', 'time is there twice'),
     ('exclusive', "expected name=value, got 'exclusive'"),
   ],
 )

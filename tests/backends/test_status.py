@@ -2,6 +2,8 @@
 
 import json
 import os
+import socket
+import subprocess
 
 import pytest
 
@@ -14,13 +16,25 @@ def _state(**launcher):
     'launcher': {
       'pid': pid,
       'process_start': status.process_start(pid),
+      'host': socket.gethostname(),
       'state': 'running',
+      'exit_code': None,
       **launcher,
     },
-    'tasks': [
-      {'label': 'a', 'index': 0, 'state': 'running', 'started': 0.0},
-      {'label': 'a', 'index': 1, 'state': 'waiting', 'started': None},
-    ],
+    'tasks': [_task(0, 'running', 0.0), _task(1, 'waiting', None)],
+  }
+
+
+def _task(index, state, started):
+  return {
+    'label': 'a',
+    'index': index,
+    'pid': None,
+    'state': state,
+    'started': started,
+    'restarts': 0,
+    'exit_code': None,
+    'addresses': [],
   }
 
 
@@ -34,7 +48,13 @@ def test_reads_what_was_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-  'launcher', [{'state': 'ended'}, {'process_start': '1'}, {'pid': 2**22 + 1}]
+  'launcher',
+  [
+    {'state': 'ended'},
+    {'process_start': '1'},
+    {'pid': 2**22 + 1},
+    {'pid': None, 'process_start': None},
+  ],
 )
 def test_a_launcher_that_is_gone_has_no_running_tasks(tmp_path, launcher):
   status.write(str(tmp_path), _state(**launcher))
@@ -52,6 +72,40 @@ def test_a_launcher_on_another_host_is_there_while_it_writes(tmp_path):
   written['written'] -= 60
   path.write_text(json.dumps(written))
   assert not status.read(str(tmp_path))['launcher']['alive']
+
+
+def test_a_process_that_nobody_waited_for_is_not_there():
+  process = subprocess.Popen(['sleep', '100'])
+  start = status.process_start(process.pid)
+  launcher = {'pid': process.pid, 'process_start': start}
+  assert status.is_there(launcher)
+  process.kill()
+  os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+  assert not status.is_there(launcher)
+  process.wait()
+
+
+@pytest.mark.parametrize(
+  'text, message',
+  [
+    ('{"launcher":', 'Expecting value'),
+    ('{"launcher":{}}', 'no list of tasks'),
+    ('{"launcher":{},"tasks":[]}', 'its launcher has no pid, process_start,'),
+    ('[]', 'no list of tasks'),
+  ],
+)
+def test_a_damaged_file_is_one_sentence(tmp_path, text, message):
+  (tmp_path / 'status.json').write_text(text)
+  with pytest.raises(ValueError, match=f'is damaged: .*{message}'):
+    status.read(str(tmp_path))
+
+
+def test_a_damaged_task_is_named(tmp_path):
+  state = _state()
+  del state['tasks'][1]['started']
+  status.write(str(tmp_path), state)
+  with pytest.raises(ValueError, match='one of its tasks has no started'):
+    status.read(str(tmp_path))
 
 
 def test_no_run_is_one_sentence(tmp_path):

@@ -1,20 +1,51 @@
 """Commands about runs that are there."""
 
+import shlex
+
 import pytest
 
 from programs import commands, settings
 from tests.backends import helpers
 
+_SETTINGS = {
+  'agent': 'sac',
+  'env': 'gym:Pendulum-v1',
+  'config': '',
+  'seed': 0,
+  'num_actors': 1,
+  'envs_per_actor': 1,
+  'num_steps': 100,
+  'program': 'distributed',
+  'demonstrations': None,
+  'record': False,
+  'evaluations': '3s',
+  'checkpoint_every': 30.0,
+  'checkpoint_replay': False,
+  'profile': False,
+}
 
-def test_stop_ends_a_run_in_order_and_waits_for_it(tmp_path):
+
+def test_stop_ends_a_run_in_order_and_waits_for_its_report(tmp_path):
   log_dir = tmp_path / 'logs'
   log_dir.mkdir()
-  with helpers.launcher('staged', log_dir) as launcher:
+  with helpers.launcher('reporting', log_dir) as launcher:
     for name in ('server', 'learner', 'actor'):
       launcher.wait_for_file(f'{name}.up')
     assert commands.stop(str(tmp_path)) == 0
     assert (log_dir / 'server.down').exists()
+    assert (log_dir / 'report').exists()
     code, _, _ = launcher.end()
   assert code == 143
   with pytest.raises(settings.WrongUsage, match='no run goes on'):
     commands.stop(str(tmp_path))
+
+
+def test_a_policy_that_is_not_kept_is_to_be_had_by_the_command(
+  tmp_path, capsys
+):
+  run_dir = tmp_path / "x y's"
+  assert not commands.keep_policy(run_dir, settings.Settings(**_SETTINGS))
+  error = capsys.readouterr().err
+  assert 'no whole checkpoint' in error
+  _, command = error.split('To try again: ')
+  assert shlex.split(command)[-2:] == ['--export', f'--run_dir={run_dir}']

@@ -69,3 +69,10 @@ def test_resources_of_an_unknown_role_are_refused(tmp_path):
   place = dataclasses.replace(_DRY, resources='actors:cpu=2')
   with pytest.raises(settings.WrongUsage, match="--resources: .*'actors'"):
     launching.submit(_SETTINGS, tmp_path / 'run', place)
+
+
+def test_a_run_dir_that_breaks_the_script_is_refused(tmp_path):
+  run_dir = tmp_path / 'a\nb'
+  with pytest.raises(settings.WrongUsage, match='--run_dir: .* line break'):
+    launching.submit(_SETTINGS, run_dir, _DRY)
+  assert not run_dir.exists()

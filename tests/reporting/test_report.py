@@ -4,6 +4,7 @@ import html.parser
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 
@@ -162,7 +163,13 @@ def test_a_killed_run_is_told_up_to_its_torn_row(make_run):
   with (run / 'metrics' / 'actor_0.csv').open('a') as f:
     f.write('10,10')
   (run / 'logs').mkdir()
-  launcher = {'pid': 1, 'process_start': 'never', 'state': 'running'}
+  launcher = {
+    'pid': 1,
+    'process_start': 'never',
+    'host': socket.gethostname(),
+    'state': 'running',
+    'exit_code': None,
+  }
   state = json.dumps({'launcher': launcher, 'tasks': []})
   (run / 'logs' / 'status.json').write_text(state)
   page = _Page(report.write([run]))

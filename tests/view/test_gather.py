@@ -1,6 +1,7 @@
 """The state of a run from its files."""
 
 import os
+import socket
 import time
 
 import pytest
@@ -32,9 +33,11 @@ def _write_status(run_dir, phase='running', pid=None, **task):
     {
       'label': label,
       'index': 0,
+      'pid': None,
       'state': 'running',
       'started': time.time(),
       'restarts': 0,
+      'exit_code': None,
       'addresses': [],
       **task,
     }
@@ -43,6 +46,7 @@ def _write_status(run_dir, phase='running', pid=None, **task):
   launcher = {
     'pid': pid,
     'process_start': status.process_start(pid),
+    'host': socket.gethostname(),
     'state': phase,
     'exit_code': None,
   }

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -87,7 +88,7 @@ def test_a_sink_that_stays_down_is_said_once_and_what_it_lacks(tmp_path):
   assert not it.has_all
   complaint, lack = said
   assert complaint.startswith('tensorboard: takes no metrics (FileExistsError')
-  assert lack.startswith('tensorboard: 2 of 3 rows did not get there')
+  assert lack.startswith('tensorboard: 2 of 3 rows did not get there. To')
   assert lack.endswith(
     'To send them: python launch.py --send_metrics --metrics=tensorboard '
     f'--run_dir={tmp_path}'
@@ -104,7 +105,40 @@ def test_a_sink_that_hangs_is_left_behind_at_the_deadline(tmp_path):
     feeder.suspend()
     runs.write(tmp_path, 400)
   assert not feeder.is_running()
-  assert [line.partition(' rows')[0] for line in said] == ['jsonl: 1 of 2']
+  (lack,) = said
+  assert lack.startswith('jsonl: 1 of 2 rows did not get there within 1 s')
+
+
+def test_why_a_sink_took_nothing_is_said_also_without_a_log(tmp_path):
+  run_dir = tmp_path / 'x y'
+  runs.make(run_dir)
+  runs.write(run_dir, 200)
+  (run_dir / 'metrics.jsonl').mkdir()
+  (run_dir / 'logs').mkdir()
+  # As on a disk that is full.
+  (run_dir / 'logs' / 'metrics_jsonl.log').symlink_to('/dev/full')
+  said = []
+  (follower,) = followers.send(['jsonl'], run_dir, said.append, seconds=60)
+  assert not follower.has_all
+  complaint, lack = said
+  assert complaint.startswith('jsonl: takes no metrics (IsADirectoryError')
+  # There is no run, and it is tried once.
+  assert 'goes on' not in complaint and 'again' not in complaint
+  assert ' did not get there. To send them: ' in lack
+  _, command = lack.split('To send them: ')
+  assert shlex.split(command)[-1] == f'--run_dir={run_dir}'
+
+
+def test_a_feeder_that_dies_without_a_word_is_said(tmp_path):
+  runs.make(tmp_path)
+  said = []
+  with followers.following(['jsonl'], tmp_path, said.append):
+    runs.write(tmp_path, 200)
+    _wait_for(tmp_path, [200])
+    (feeder,) = psutil.Process().children()
+    feeder.kill()
+    helpers.wait_until(lambda: said, 'a complaint')
+  assert 'takes no metrics (its process ended with exit code -9)' in said[0]
 
 
 _RUN = """
