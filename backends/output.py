@@ -59,15 +59,16 @@ class LineReader:
     return lines
 
 
+def takes_controls(stream: IO[str]) -> bool:
+  """Whether a stream is a terminal that is said to do more than print."""
+  terminal = os.environ.get('TERM', '')
+  return stream.isatty() and terminal not in ('', 'dumb', 'unknown')
+
+
 def takes_colours(stream: IO[str]) -> bool:
   """Whether a stream is a terminal on which the user wants colours."""
-  terminal = os.environ.get('TERM', '')
-  return (
-    stream.isatty()
-    and terminal not in ('dumb', 'unknown')
-    # https://no-color.org
-    and not os.environ.get('NO_COLOR')
-  )
+  # https://no-color.org
+  return takes_controls(stream) and not os.environ.get('NO_COLOR')
 
 
 class Printer:

@@ -40,8 +40,7 @@ def show(
 def _can_draw(stream: TextIO) -> bool:
   """Whether a view can be drawn there, and somebody looks at it."""
   return (
-    stream.isatty()
-    and os.environ.get('TERM', 'dumb') not in ('dumb', 'unknown')
+    output.takes_controls(stream)
     and stream.encoding.lower().replace('-', '') == 'utf8'
     and _in_foreground(stream.fileno())
   )

@@ -86,6 +86,14 @@ def test_names_are_not_coloured_for_whoever_does_not_want_it(
   assert terminal.getvalue() == '[actor/0] hi\n'
 
 
+def test_a_terminal_that_nothing_is_known_of_gets_no_colours(monkeypatch):
+  monkeypatch.delenv('TERM', raising=False)
+  monkeypatch.delenv('NO_COLOR', raising=False)
+  terminal = _Terminal()
+  output.Printer(terminal)('actor', 0, 'hi')
+  assert terminal.getvalue() == '[actor/0] hi\n'
+
+
 def test_lines_are_delivered_in_order_before_the_end():
   got = []
   sink = output.Sink(lambda *line: got.append(line), lambda: None)
