@@ -1,11 +1,13 @@
 """How a backend treats each role: restarts, order of stopping, environment."""
 
 import os
+import sys
 from collections.abc import Mapping
 
 from backends import environment, local, output
 from backends import resources as resources_lib
 from reporting import names
+from view import region
 
 # Clients before what they talk to; evaluators after the learner, so that they
 # see its last weights; the counter last, so that every count and every
@@ -91,7 +93,8 @@ def _compilation_cache() -> dict[str, str]:
 class Printer(output.Printer):
   """Prints what the processes say, less Reverb's notes of where it serves.
 
-  They are in the logs all the same.
+  They are in the logs all the same. On a terminal, lines are cleaned of what
+  would do more to it than colour them.
 
   Attributes:
     rows: whether it prints rows of metrics.
@@ -105,4 +108,6 @@ class Printer(output.Printer):
   def __call__(self, label: str, index: int, text: str) -> None:
     is_row = text.startswith(names.row_prefix(label, index))
     if not text.startswith('[reverb/cc/') and (self.rows or not is_row):
+      if sys.stdout.isatty():
+        text = region.clean(text)
       super().__call__(label, index, text)

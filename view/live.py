@@ -106,7 +106,7 @@ class View:
       # A fault of the view's must neither end the run nor hide it.
       error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
       self.printer.rows = True
-    rest = ''.join(f'{line}\n' for line in self._capture.end())
+    rest = ''.join(f'{region.clean(line)}\n' for line in self._capture.end())
     self._capture.terminal.write(f'{rest}{error}')
     self._capture.terminal.close()
 
