@@ -6,6 +6,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import IO
 
@@ -13,6 +14,7 @@ from typing import IO
 OnLine = Callable[[str, int, str], None]
 
 _MAX_LINE_BYTES = 1 << 16
+_POLL_SECS = 0.05
 _TAIL_LINES = 25
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 
@@ -172,6 +174,7 @@ class Sink:
     """
     self._on_line = on_line
     self._on_error = on_error
+    # Items are what `on_line` takes, and how many lines they stand for.
     self._queue = queue.Queue(maxsize=10_000)
     self._dropped = 0
     self.error: Exception | None = None
@@ -180,27 +183,55 @@ class Sink:
 
   def put(self, label: str, index: int, text: str) -> None:
     try:
-      if self._dropped:
-        note = f'({self._dropped} lines not shown: the terminal is too slow)'
-        self._queue.put_nowait((label, index, note))
-        self._dropped = 0
-      self._queue.put_nowait((label, index, text))
+      self._put_count(label, index)
+      self._queue.put_nowait(((label, index, text), 1))
     except queue.Full:
       self._dropped += 1
 
   def close(self, timeout: float) -> None:
-    """Waits for the lines put so far to be taken, at most `timeout` seconds."""
-    try:
-      self._queue.put(None, timeout=timeout)
-    except queue.Full:
-      return
-    self._thread.join(timeout)
+    """Waits for the lines put so far to be taken.
+
+    Afterwards `on_line` is called no more, whatever is left.
+
+    Args:
+      timeout: in seconds. What is not taken by then is dropped, and there is as
+        long again for the count of it.
+    """
+    self._thread_ends_within(timeout)
+    if self._thread.is_alive():
+      self._drop_all()
+      self._thread_ends_within(timeout)
+    self._drop_all()
+    self._queue.put(None)
+
+  def _put_count(self, label: str, index: int) -> None:
+    if self._dropped:
+      note = f'({self._dropped} lines not shown: the terminal is too slow)'
+      self._queue.put_nowait(((label, index, note), self._dropped))
+      self._dropped = 0
+
+  def _thread_ends_within(self, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while self._thread.is_alive() and time.monotonic() < deadline:
+      try:
+        self._put_count('launcher', 0)
+        self._queue.put_nowait(None)
+        break
+      except queue.Full:
+        time.sleep(_POLL_SECS)
+    self._thread.join(max(deadline - time.monotonic(), 0.0))
+
+  def _drop_all(self) -> None:
+    with contextlib.suppress(queue.Empty):
+      while True:
+        item = self._queue.get_nowait()
+        self._dropped += item[1] if item else 0
 
   def _run(self) -> None:
     while (item := self._queue.get()) is not None:
       if self.error is None:
         try:
-          self._on_line(*item)
+          self._on_line(*item[0])
         except Exception as e:
           self.error = e
           self._on_error()

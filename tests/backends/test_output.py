@@ -124,6 +124,44 @@ def test_a_stuck_terminal_blocks_nobody_and_losses_are_counted():
   assert len(got) - 2 + lost == 20_000
 
 
+def test_what_a_slow_terminal_has_not_shown_by_the_end_is_counted():
+  got = []
+
+  def on_line(label, index, text):
+    got.append(text)
+    helpers.wait_until(lambda: sink._queue.qsize() < 50, 'the lines to be left')
+
+  sink = output.Sink(on_line, lambda: None)
+  for i in range(100):
+    sink.put('a', 0, str(i))
+  helpers.wait_until(lambda: got, 'the first line')
+  sink.close(1)
+  assert got == ['0', '(99 lines not shown: the terminal is too slow)']
+
+
+def test_a_terminal_that_wakes_after_the_end_gets_nothing_more():
+  got = []
+  free, taken = threading.Event(), threading.Event()
+
+  def on_line(label, index, text):
+    got.append(text)
+    assert free.wait(20)
+    taken.set()
+
+  sink = output.Sink(on_line, lambda: None)
+  for i in range(20_000):
+    sink.put('a', 0, str(i))
+  helpers.wait_until(lambda: got, 'the first line')
+  sink.close(0.1)
+  free.set()
+  assert taken.wait(20)
+  helpers.wait_until(
+    lambda: 'lines' not in {t.name for t in threading.enumerate()},
+    'the thread to end',
+  )
+  assert got == ['0']
+
+
 def test_an_error_of_the_callback_is_reported_once():
   errors = []
 
