@@ -7,7 +7,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO
 
 # Called with a task's label, its index, and a line without its end.
@@ -15,7 +15,7 @@ OnLine = Callable[[str, int, str], None]
 
 _MAX_LINE_BYTES = 1 << 16
 _POLL_SECS = 0.05
-_TAIL_LINES = 25
+_HEAD_LINES, _TAIL_LINES = 15, 25
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 
 
@@ -102,11 +102,28 @@ class Printer:
     stream.flush()
 
 
+def shorten(lines: Sequence[str], path: str | None) -> list[str]:
+  """Returns the first and the last lines, and says what is between them.
+
+  Args:
+    lines: of a traceback, whose head names the fault and whose end its place,
+      or the other way about.
+    path: of the file that has all of them, if there is one.
+  """
+  left_out = len(lines) - _HEAD_LINES - _TAIL_LINES
+  if left_out <= 1:
+    return list(lines)
+  where = f', which are in {path}' if path else ''
+  note = f'(... {left_out} lines{where} ...)'
+  return [*lines[:_HEAD_LINES], note, *lines[-_TAIL_LINES:]]
+
+
 class TaskLog:
   """Where the lines of one task go.
 
   Attributes:
     tail: its last lines, for the report of a crash.
+    path: of the file that has all lines, if there is one.
   """
 
   def __init__(
@@ -117,6 +134,10 @@ class TaskLog:
     self._sink = sink
     self._file = file
     self.tail = collections.deque(maxlen=_TAIL_LINES)
+
+  @property
+  def path(self) -> str | None:
+    return self._file.name if self._file else None
 
   def write(self, lines: list[str]) -> None:
     for line in lines:
