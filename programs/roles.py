@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from backends import environment, local, output
+from backends import environment, launcher, local, output
 from backends import resources as resources_lib
 from reporting import names
 from view import region
@@ -100,14 +100,26 @@ class Printer(output.Printer):
     rows: whether it prints rows of metrics.
   """
 
-  def __init__(self, rows: bool = True, coloured: bool | None = None):
-    """Prints to standard output; `coloured` as in `output.Printer`."""
+  def __init__(
+    self,
+    rows: bool = True,
+    coloured: bool | None = None,
+    quiet: bool = False,
+  ):
+    """Prints to standard output.
+
+    Args:
+      rows: whether it prints rows of metrics at first.
+      coloured: as in `output.Printer`.
+      quiet: leave out that a run which has made its steps stops, too.
+    """
     super().__init__(coloured=coloured)
     self.rows = rows
+    self._spared = ('[reverb/cc/', *([launcher.STOP_CALLED] if quiet else []))
 
   def __call__(self, label: str, index: int, text: str) -> None:
     is_row = text.startswith(names.row_prefix(label, index))
-    if not text.startswith('[reverb/cc/') and (self.rows or not is_row):
+    if not text.startswith(self._spared) and (self.rows or not is_row):
       if sys.stdout.isatty():
         text = region.clean(text)
       super().__call__(label, index, text)

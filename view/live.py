@@ -31,7 +31,7 @@ def show(
     quiet: show no metrics, only what else is printed.
   """
   if quiet or not _can_draw(sys.stdout):
-    yield roles.Printer(rows=not quiet)
+    yield roles.Printer(rows=not quiet, quiet=quiet)
     return
   with View(run_dir, run) as view:
     yield view.printer
