@@ -122,7 +122,6 @@ class TaskLog:
   """Where the lines of one task go.
 
   Attributes:
-    tail: its last lines, for the report of a crash.
     path: of the file that has all lines, if there is one.
   """
 
@@ -133,15 +132,24 @@ class TaskLog:
     self._index = index
     self._sink = sink
     self._file = file
-    self.tail = collections.deque(maxlen=_TAIL_LINES)
+    self._tail = collections.deque(maxlen=_TAIL_LINES + 1)
 
   @property
   def path(self) -> str | None:
     return self._file.name if self._file else None
 
+  @property
+  def tail(self) -> list[str]:
+    """Its last lines, and where those before are: for the report of a crash."""
+    lines = list(self._tail)
+    if len(lines) <= _TAIL_LINES:
+      return lines
+    note = [f'(... what came before is in {self.path})'] if self.path else []
+    return [*note, *lines[1:]]
+
   def write(self, lines: list[str]) -> None:
     for line in lines:
-      self.tail.append(line)
+      self._tail.append(line)
       self._sink.put(self._label, self._index, line)
     if self._file and lines:
       try:

@@ -222,7 +222,7 @@ class Supervisor:
     self._note(f'{ended}; it starts again in {delay:g} s.')
 
   def _cause_of(self, run: task_run.TaskRun) -> config_lib.Cause:
-    lines = list(run.log.tail)
+    lines = run.log.tail
     if os.path.exists(run.order.error_path):
       with open(run.order.error_path) as f:
         lines = output.shorten(f.read().splitlines(), run.log.path)

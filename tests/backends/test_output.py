@@ -162,6 +162,20 @@ def test_a_terminal_that_wakes_after_the_end_gets_nothing_more():
   assert got == ['0']
 
 
+def test_the_tail_of_a_log_names_the_file_that_has_the_rest(tmp_path):
+  sink = output.Sink(lambda *line: None, lambda: None)
+  logs = output.Logs(str(tmp_path), sink)
+  log = logs.open('a', 0, 'a_0')
+  log.write([str(i) for i in range(25)])
+  assert log.tail == [str(i) for i in range(25)]
+  log.write(['25'])
+  note, *lines = log.tail
+  assert str(tmp_path / 'a_0.log') in note
+  assert lines == [str(i) for i in range(1, 26)]
+  logs.close()
+  sink.close(10)
+
+
 def test_an_error_of_the_callback_is_reported_once():
   errors = []
 
