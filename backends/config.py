@@ -119,7 +119,8 @@ class Cause:
       `zygote` or the name of a node.
     exit_code: what its process exited with; minus the number of a signal; None
       if no process ended.
-    lines: the end of its traceback, or else of its output.
+    lines: its traceback, of a long one both ends; or else the end of its
+      output.
   """
 
   task: str

@@ -22,6 +22,8 @@ from backends import config as config_lib
 from backends import loopback, output, supervisor, task_run, wire, zygote_client
 from backends import tasks as tasks_lib
 
+# Begins the note of a run that stops because one of its tasks has it stop.
+STOP_CALLED = 'lp.stop() was called'
 _FLUSH_SECS = 5.0
 
 
@@ -170,7 +172,7 @@ def _on_stop_request(
   boss: supervisor.Supervisor, listener: loopback.StopListener
 ) -> None:
   listener.clear()
-  boss.stop(0, 'lp.stop() was called')
+  boss.stop(0, STOP_CALLED)
 
 
 def _on_wakeup(

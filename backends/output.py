@@ -6,14 +6,16 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import IO
 
 # Called with a task's label, its index, and a line without its end.
 OnLine = Callable[[str, int, str], None]
 
 _MAX_LINE_BYTES = 1 << 16
-_TAIL_LINES = 25
+_POLL_SECS = 0.05
+_HEAD_LINES, _TAIL_LINES = 15, 25
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 
 
@@ -59,15 +61,16 @@ class LineReader:
     return lines
 
 
+def takes_controls(stream: IO[str]) -> bool:
+  """Whether a stream is a terminal that is said to do more than print."""
+  terminal = os.environ.get('TERM', '')
+  return stream.isatty() and terminal not in ('', 'dumb', 'unknown')
+
+
 def takes_colours(stream: IO[str]) -> bool:
   """Whether a stream is a terminal on which the user wants colours."""
-  terminal = os.environ.get('TERM', '')
-  return (
-    stream.isatty()
-    and terminal not in ('dumb', 'unknown')
-    # https://no-color.org
-    and not os.environ.get('NO_COLOR')
-  )
+  # https://no-color.org
+  return takes_controls(stream) and not os.environ.get('NO_COLOR')
 
 
 class Printer:
@@ -99,11 +102,27 @@ class Printer:
     stream.flush()
 
 
+def shorten(lines: Sequence[str], path: str | None) -> list[str]:
+  """Returns the first and the last lines, and says what is between them.
+
+  Args:
+    lines: of a traceback, whose head names the fault and whose end its place,
+      or the other way about.
+    path: of the file that has all of them, if there is one.
+  """
+  left_out = len(lines) - _HEAD_LINES - _TAIL_LINES
+  if left_out <= 1:
+    return list(lines)
+  where = f', which are in {path}' if path else ''
+  note = f'(... {left_out} lines{where} ...)'
+  return [*lines[:_HEAD_LINES], note, *lines[-_TAIL_LINES:]]
+
+
 class TaskLog:
   """Where the lines of one task go.
 
   Attributes:
-    tail: its last lines, for the report of a crash.
+    path: of the file that has all lines, if there is one.
   """
 
   def __init__(
@@ -113,11 +132,24 @@ class TaskLog:
     self._index = index
     self._sink = sink
     self._file = file
-    self.tail = collections.deque(maxlen=_TAIL_LINES)
+    self._tail = collections.deque(maxlen=_TAIL_LINES + 1)
+
+  @property
+  def path(self) -> str | None:
+    return self._file.name if self._file else None
+
+  @property
+  def tail(self) -> list[str]:
+    """Its last lines, and where those before are: for the report of a crash."""
+    lines = list(self._tail)
+    if len(lines) <= _TAIL_LINES:
+      return lines
+    note = [f'(... what came before is in {self.path})'] if self.path else []
+    return [*note, *lines[1:]]
 
   def write(self, lines: list[str]) -> None:
     for line in lines:
-      self.tail.append(line)
+      self._tail.append(line)
       self._sink.put(self._label, self._index, line)
     if self._file and lines:
       try:
@@ -171,6 +203,7 @@ class Sink:
     """
     self._on_line = on_line
     self._on_error = on_error
+    # Items are what `on_line` takes, and how many lines they stand for.
     self._queue = queue.Queue(maxsize=10_000)
     self._dropped = 0
     self.error: Exception | None = None
@@ -179,27 +212,55 @@ class Sink:
 
   def put(self, label: str, index: int, text: str) -> None:
     try:
-      if self._dropped:
-        note = f'({self._dropped} lines not shown: the terminal is too slow)'
-        self._queue.put_nowait((label, index, note))
-        self._dropped = 0
-      self._queue.put_nowait((label, index, text))
+      self._put_count(label, index)
+      self._queue.put_nowait(((label, index, text), 1))
     except queue.Full:
       self._dropped += 1
 
   def close(self, timeout: float) -> None:
-    """Waits for the lines put so far to be taken, at most `timeout` seconds."""
-    try:
-      self._queue.put(None, timeout=timeout)
-    except queue.Full:
-      return
-    self._thread.join(timeout)
+    """Waits for the lines put so far to be taken.
+
+    Afterwards `on_line` is called no more, whatever is left.
+
+    Args:
+      timeout: in seconds. What is not taken by then is dropped, and there is as
+        long again for the count of it.
+    """
+    self._thread_ends_within(timeout)
+    if self._thread.is_alive():
+      self._drop_all()
+      self._thread_ends_within(timeout)
+    self._drop_all()
+    self._queue.put(None)
+
+  def _put_count(self, label: str, index: int) -> None:
+    if self._dropped:
+      note = f'({self._dropped} lines not shown: the terminal is too slow)'
+      self._queue.put_nowait(((label, index, note), self._dropped))
+      self._dropped = 0
+
+  def _thread_ends_within(self, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while self._thread.is_alive() and time.monotonic() < deadline:
+      try:
+        self._put_count('launcher', 0)
+        self._queue.put_nowait(None)
+        break
+      except queue.Full:
+        time.sleep(_POLL_SECS)
+    self._thread.join(max(deadline - time.monotonic(), 0.0))
+
+  def _drop_all(self) -> None:
+    with contextlib.suppress(queue.Empty):
+      while True:
+        item = self._queue.get_nowait()
+        self._dropped += item[1] if item else 0
 
   def _run(self) -> None:
     while (item := self._queue.get()) is not None:
       if self.error is None:
         try:
-          self._on_line(*item)
+          self._on_line(*item[0])
         except Exception as e:
           self.error = e
           self._on_error()

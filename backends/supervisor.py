@@ -14,7 +14,6 @@ from backends import output, status, task_run, zygote_client
 _TICK_SECS = 0.1
 _READY_SECS = 300.0
 _STATUS_SECS = 1.0
-_CAUSE_LINES = 25
 
 
 class Supervisor:
@@ -175,7 +174,7 @@ class Supervisor:
         if run.state == 'waiting':
           self._start(run)
     elif message['event'] == 'failed':
-      lines = message['error'].splitlines()[-_CAUSE_LINES:]
+      lines = output.shorten(message['error'].splitlines(), None)
       name = message.get('node', 'zygote')
       self.fail(config_lib.Cause(name, None, tuple(lines)))
     elif message['event'] == 'started':
@@ -223,14 +222,12 @@ class Supervisor:
     self._note(f'{ended}; it starts again in {delay:g} s.')
 
   def _cause_of(self, run: task_run.TaskRun) -> config_lib.Cause:
-    lines = list(run.log.tail)
+    lines = run.log.tail
     if os.path.exists(run.order.error_path):
       with open(run.order.error_path) as f:
-        lines = f.read().splitlines()
+        lines = output.shorten(f.read().splitlines(), run.log.path)
       os.remove(run.order.error_path)
-    return config_lib.Cause(
-      run.task.name, run.exit_code, tuple(lines[-_CAUSE_LINES:])
-    )
+    return config_lib.Cause(run.task.name, run.exit_code, tuple(lines))
 
   def _on_zygote_lost(self) -> None:
     self._selector.unregister(self._zygote.channel)

@@ -126,7 +126,7 @@ def run(
   from programs import roles
   from reporting import curve, profile, summary
   from reporting.sinks import followers
-  from view import live
+  from view import live, region
   from watchdog import stall
 
   is_slurm = place.backend == 'slurm'
@@ -152,8 +152,11 @@ def run(
     )
   curve.write_learning_curve(run_dir)
   if result.cause is not None:
+    cause = str(result.cause)
+    if sys.stderr.isatty():
+      cause = '\n'.join(map(region.clean, cause.splitlines()))
     # The last thing printed.
-    print(result.cause, file=sys.stderr, flush=True)
+    print(cause, file=sys.stderr, flush=True)
   else:
     print(summary.summarize(run_dir, result.wall_time), flush=True)
     if settings.profile:

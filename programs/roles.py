@@ -1,11 +1,13 @@
 """How a backend treats each role: restarts, order of stopping, environment."""
 
 import os
+import sys
 from collections.abc import Mapping
 
-from backends import environment, local, output
+from backends import environment, launcher, local, output
 from backends import resources as resources_lib
 from reporting import names
+from view import region
 
 # Clients before what they talk to; evaluators after the learner, so that they
 # see its last weights; the counter last, so that every count and every
@@ -91,18 +93,33 @@ def _compilation_cache() -> dict[str, str]:
 class Printer(output.Printer):
   """Prints what the processes say, less Reverb's notes of where it serves.
 
-  They are in the logs all the same.
+  They are in the logs all the same. On a terminal, lines are cleaned of what
+  would do more to it than colour them.
 
   Attributes:
     rows: whether it prints rows of metrics.
   """
 
-  def __init__(self, rows: bool = True, coloured: bool | None = None):
-    """Prints to standard output; `coloured` as in `output.Printer`."""
+  def __init__(
+    self,
+    rows: bool = True,
+    coloured: bool | None = None,
+    quiet: bool = False,
+  ):
+    """Prints to standard output.
+
+    Args:
+      rows: whether it prints rows of metrics at first.
+      coloured: as in `output.Printer`.
+      quiet: leave out that a run which has made its steps stops, too.
+    """
     super().__init__(coloured=coloured)
     self.rows = rows
+    self._spared = ('[reverb/cc/', *([launcher.STOP_CALLED] if quiet else []))
 
   def __call__(self, label: str, index: int, text: str) -> None:
     is_row = text.startswith(names.row_prefix(label, index))
-    if not text.startswith('[reverb/cc/') and (self.rows or not is_row):
+    if not text.startswith(self._spared) and (self.rows or not is_row):
+      if sys.stdout.isatty():
+        text = region.clean(text)
       super().__call__(label, index, text)

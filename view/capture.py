@@ -49,6 +49,8 @@ class Capture:
 
   def end(self) -> list[str]:
     """Gives the terminal back; returns the lines that were not read yet."""
+    # A thread that waits for room in the pipe would keep `flush` waiting.
+    lines = self._read_all()
     sys.stdout.flush()
     sys.stderr.flush()
     for fd, saved in self._saved.items():
@@ -56,7 +58,10 @@ class Capture:
       os.close(saved)
     if faulthandler.is_enabled():
       faulthandler.enable(sys.__stderr__)
+    return lines + self._read_all() + self._reader.close()
+
+  def _read_all(self) -> list[str]:
     lines = []
     while more := self._reader.read():
       lines += more
-    return lines + self._reader.close()
+    return lines

@@ -31,7 +31,7 @@ def show(
     quiet: show no metrics, only what else is printed.
   """
   if quiet or not _can_draw(sys.stdout):
-    yield roles.Printer(rows=not quiet)
+    yield roles.Printer(rows=not quiet, quiet=quiet)
     return
   with View(run_dir, run) as view:
     yield view.printer
@@ -40,8 +40,7 @@ def show(
 def _can_draw(stream: TextIO) -> bool:
   """Whether a view can be drawn there, and somebody looks at it."""
   return (
-    stream.isatty()
-    and os.environ.get('TERM', 'dumb') not in ('dumb', 'unknown')
+    output.takes_controls(stream)
     and stream.encoding.lower().replace('-', '') == 'utf8'
     and _in_foreground(stream.fileno())
   )
@@ -107,7 +106,7 @@ class View:
       # A fault of the view's must neither end the run nor hide it.
       error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
       self.printer.rows = True
-    rest = ''.join(f'{line}\n' for line in self._capture.end())
+    rest = ''.join(f'{region.clean(line)}\n' for line in self._capture.end())
     self._capture.terminal.write(f'{rest}{error}')
     self._capture.terminal.close()
 

@@ -197,7 +197,9 @@ def _returns(run: state.State, width: int) -> Text:
   line = _label('return' if run.evaluated else 'actor return')
   if not run.returns:
     return line.append('-')
-  last, best = _number(run.returns[-1], 1), _number(max(run.returns), 1)
+  finite = filter(math.isfinite, run.returns)
+  best = _number(max(finite, default=None), 1) or '-'
+  last = _number(run.returns[-1], 1)
   line.append(f'last {last:>10}  best {best:>10}  ')
   drawn = sparkline.sparkline(run.returns, width - len(line))
   return line.append(drawn, 'cyan')

@@ -55,6 +55,24 @@ def test_a_crash_ends_the_run_with_its_traceback(marker, capfd):
   assert last == 'The run failed: crash/0 exited with code 1.'
 
 
+def test_of_a_long_cause_both_ends_are_told_and_where_the_rest_is(
+  tmp_path, marker
+):
+  def crash():
+    raise ValueError('\n'.join(f'part {i}' for i in range(100)))
+
+  result, _ = helpers.run(helpers.program(crash=crash), log_dir=str(tmp_path))
+  lines = result.cause.lines
+  assert lines[0] == 'Traceback (most recent call last):'
+  assert 'ValueError: part 0' in lines
+  assert lines[-1] == 'part 99'
+  (note,) = [line for line in lines if line.startswith('(...')]
+  log = tmp_path / 'crash_0.log'
+  assert note.endswith(f' lines, which are in {log} ...)')
+  told = len(lines) - 1 + int(note.split()[1])
+  assert told == len(log.read_text().splitlines())
+
+
 class _BadNode:
   def __init__(self):
     raise RuntimeError('no such device')

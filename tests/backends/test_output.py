@@ -86,6 +86,14 @@ def test_names_are_not_coloured_for_whoever_does_not_want_it(
   assert terminal.getvalue() == '[actor/0] hi\n'
 
 
+def test_a_terminal_that_nothing_is_known_of_gets_no_colours(monkeypatch):
+  monkeypatch.delenv('TERM', raising=False)
+  monkeypatch.delenv('NO_COLOR', raising=False)
+  terminal = _Terminal()
+  output.Printer(terminal)('actor', 0, 'hi')
+  assert terminal.getvalue() == '[actor/0] hi\n'
+
+
 def test_lines_are_delivered_in_order_before_the_end():
   got = []
   sink = output.Sink(lambda *line: got.append(line), lambda: None)
@@ -114,6 +122,58 @@ def test_a_stuck_terminal_blocks_nobody_and_losses_are_counted():
   assert 'lines not shown' in got[-2]
   lost = int(got[-2].strip('(').split()[0])
   assert len(got) - 2 + lost == 20_000
+
+
+def test_what_a_slow_terminal_has_not_shown_by_the_end_is_counted():
+  got = []
+
+  def on_line(label, index, text):
+    got.append(text)
+    helpers.wait_until(lambda: sink._queue.qsize() < 50, 'the lines to be left')
+
+  sink = output.Sink(on_line, lambda: None)
+  for i in range(100):
+    sink.put('a', 0, str(i))
+  helpers.wait_until(lambda: got, 'the first line')
+  sink.close(1)
+  assert got == ['0', '(99 lines not shown: the terminal is too slow)']
+
+
+def test_a_terminal_that_wakes_after_the_end_gets_nothing_more():
+  got = []
+  free, taken = threading.Event(), threading.Event()
+
+  def on_line(label, index, text):
+    got.append(text)
+    assert free.wait(20)
+    taken.set()
+
+  sink = output.Sink(on_line, lambda: None)
+  for i in range(20_000):
+    sink.put('a', 0, str(i))
+  helpers.wait_until(lambda: got, 'the first line')
+  sink.close(0.1)
+  free.set()
+  assert taken.wait(20)
+  helpers.wait_until(
+    lambda: 'lines' not in {t.name for t in threading.enumerate()},
+    'the thread to end',
+  )
+  assert got == ['0']
+
+
+def test_the_tail_of_a_log_names_the_file_that_has_the_rest(tmp_path):
+  sink = output.Sink(lambda *line: None, lambda: None)
+  logs = output.Logs(str(tmp_path), sink)
+  log = logs.open('a', 0, 'a_0')
+  log.write([str(i) for i in range(25)])
+  assert log.tail == [str(i) for i in range(25)]
+  log.write(['25'])
+  note, *lines = log.tail
+  assert str(tmp_path / 'a_0.log') in note
+  assert lines == [str(i) for i in range(1, 26)]
+  logs.close()
+  sink.close(10)
 
 
 def test_an_error_of_the_callback_is_reported_once():

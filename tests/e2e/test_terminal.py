@@ -45,6 +45,7 @@ def test_a_quiet_run_says_what_came_of_it(tmp_path):
   assert exit_code == 0, output
   assert not _CURSOR_CODE.search(output)
   assert 'steps/s' not in output
+  assert 'lp.stop()' not in output
   first, *_, last = output.splitlines()
   assert first.startswith('run directory')
   assert re.search(r'^evaluation +return ', output, re.MULTILINE)

@@ -65,11 +65,28 @@ def test_a_dumb_terminal_gets_plain_lines(tmp_path):
   output = _show(tmp_path, TERM='dumb')
   assert output.splitlines() == [
     '[actor/0]     steps 200',
-    '[actor/0] a line \033[2Jof a task',
+    '[actor/0] a line of a task',
     'printed here',
     'written by C',
     'spared rich',
   ]
+
+
+def test_what_comes_last_cannot_garble_the_terminal_either(tmp_path):
+  code = """
+with live.show(pathlib.Path(sys.argv[1]), run, quiet=False) as printer:
+  end = live.capture.Capture.end
+  def late(self):
+    printer('actor', 0, 'before \033[?1049hthe end')
+    lines = end(self)
+    printer('actor', 0, 'after \033[?25lthe end')
+    return lines
+  live.capture.Capture.end = late
+"""
+  output = _show(tmp_path, code)
+  assert '\033[?' not in output
+  assert '[actor/0] before the end' in _plain(output)
+  assert '[actor/0] after the end' in _plain(output)
 
 
 def test_no_terminal_gets_plain_lines(tmp_path):

@@ -72,6 +72,19 @@ def test_a_run_is_told_of():
   ]
 
 
+@pytest.mark.parametrize(
+  'returns, expected',
+  [
+    ([float('nan'), -5.0, -9.0], ['-9.0', 'best', '-5.0', '█▁']),
+    ([-9.0, float('inf'), -5.0], ['-5.0', 'best', '-5.0', '▁█']),
+    ([float('nan')], ['nan', 'best', '-']),
+  ],
+)
+def test_only_finite_returns_are_best_or_drawn(returns, expected):
+  line = _line(_render(_state(returns=returns)), 'return')
+  assert line.split()[2:] == expected
+
+
 @pytest.mark.parametrize('num_actors', [1, 2, 8, 64])
 @pytest.mark.parametrize('width, height', [(79, 23), (199, 49), (59, 13)])
 def test_it_fits(num_actors, width, height):
