@@ -3,6 +3,7 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import re
@@ -286,10 +287,22 @@ def launch(
 
 
 def settings() -> settings_lib.Settings:
-  """Returns what the flags say of the run."""
-  return settings_lib.make_settings(
-    {name: flags.FLAGS[name].value for name in settings_lib.NAMES}
-  )
+  """Returns what the flags say of the run.
+
+  Of a run that is resumed, what they leave out is as it was.
+  """
+  kept = {}
+  if _RESUME.value and _run_dir():
+    # What is wrong with it, `make_run_dir` says.
+    with contextlib.suppress(OSError, ValueError):
+      kept = run_dir_lib.read_config(pathlib.Path(_run_dir()))
+  values = {
+    name: kept[name]
+    if name in kept and not flags.FLAGS[name].present
+    else flags.FLAGS[name].value
+    for name in settings_lib.NAMES
+  }
+  return settings_lib.make_settings(values)
 
 
 def make_run_dir(run_dir: pathlib.Path) -> None:

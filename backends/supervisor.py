@@ -12,6 +12,7 @@ from backends import config as config_lib
 from backends import output, status, task_run, zygote_client
 
 _TICK_SECS = 0.1
+_SAME_INTERRUPT_SECS = 0.5
 _READY_SECS = 300.0
 _STATUS_SECS = 1.0
 
@@ -36,6 +37,7 @@ class Supervisor:
     self._open: dict[output.LineReader, output.TaskLog] = {}
     self._stop: config_lib.StopClock | None = None
     self._interrupts = 0
+    self._interrupted_at = float('-inf')
     self._began = time.monotonic()
     self._status_at = 0.0
     self._status_dir = config.log_dir
@@ -106,7 +108,12 @@ class Supervisor:
 
   def on_signal(self, signum: int) -> None:
     """Stops the run; at the second SIGINT, kills it."""
+    now = time.monotonic()
     if signum == signal.SIGINT:
+      # A wrapper may pass on what a terminal has sent to all already.
+      if now - self._interrupted_at < _SAME_INTERRUPT_SECS:
+        return
+      self._interrupted_at = now
       self._interrupts += 1
     if self._interrupts > 1:
       self._note('Interrupted again: killing all.')

@@ -23,7 +23,8 @@ def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
   lines = {
     'wall time': f'{wall_time:,.1f} s',
     'actor steps': _steps(actors, names.ACTOR_STEPS, wall_time),
-    'learner steps': _steps(learner, names.LEARNER_STEPS, wall_time),
+    'learner steps': _steps(learner, names.LEARNER_STEPS, wall_time)
+    or 'none: nothing was learned',
     'evaluation': _evaluation(run_dir),
     'weights': _weights(actors, learner),
   }

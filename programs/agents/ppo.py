@@ -4,6 +4,8 @@ On-policy, for discrete actions and for continuous ones in [-1, 1]. Actors wait
 in a short queue, so that the learner's batches are of recent weights.
 """
 
+from collections.abc import Iterator
+
 import compat  # noqa: F401
 
 import haiku as hk
@@ -19,7 +21,11 @@ Config = configs.PPO
 
 
 class _Builder(ppo.PPOBuilder):
-  """Acme's builder, with a queue that does not let actors run ahead."""
+  """Acme's builder, but actors do not run ahead of the learner.
+
+  Neither the queue nor what is on its way to the learner holds much more than
+  a batch.
+  """
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec
@@ -33,6 +39,18 @@ class _Builder(ppo.PPOBuilder):
         signature=table.info.signature,
       )
     ]
+
+  def make_dataset_iterator(
+    self, replay_client: reverb.Client
+  ) -> Iterator[reverb.ReplaySample]:
+    dataset = reverb.TrajectoryDataset.from_table_signature(
+      server_address=replay_client.server_address,
+      table=self._config.replay_table_name,
+      num_workers_per_iterator=1,
+      max_in_flight_samples_per_worker=self._config.batch_size,
+    )
+    dataset = dataset.batch(self._config.batch_size, drop_remainder=True)
+    return dataset.as_numpy_iterator()
 
 
 def make_agent(

@@ -1,6 +1,7 @@
 """Launchers in processes of their own: signalled, interrupted, killed."""
 
 import signal
+import time
 
 import pytest
 
@@ -51,8 +52,12 @@ def test_the_second_interrupt_kills(tmp_path):
   with helpers.launcher('stubborn', tmp_path, 'fork', '600') as launcher:
     for name in ('polite.up', 'stubborn.up', 'child.up'):
       launcher.wait_for_file(name)
+    # As when `timeout` passes on what it got from the terminal.
     launcher.interrupt_terminal()
+    launcher.process.send_signal(signal.SIGINT)
     launcher.wait_for_file('polite.down')
+    time.sleep(1)
+    assert launcher.process.poll() is None
     launcher.interrupt_terminal()
     code, _, _ = launcher.end()
   assert code == 130

@@ -40,6 +40,10 @@ def test_everything_goes_on(run):
   target = steps + 2000
   with run.launch('--resume', f'--num_steps={target}', _METRICS):
     assert run.end() == 0, run.output
+  assert (
+    json.loads((run.run_dir / 'config.json').read_text())['checkpoint_every']
+    == 0
+  )
   assert target <= run.count('actor_steps') <= target + 2 * 200
   assert run.count('learner_steps') > learner_steps
   for name, before in rows.items():
@@ -78,7 +82,8 @@ def test_another_agents_run_is_refused(run, tmp_path):
 
 
 def test_it_runs_once_and_stops_while_its_servers_are_away(run):
-  with run.launch('--resume', '--num_steps=1000000'):
+  # With the settings of the run that it goes on with: it ends at once else.
+  with run.launch('--resume'):
     run.wait_until(
       lambda: (
         os.path.exists(run.run_dir / 'logs' / 'status.json')

@@ -55,6 +55,7 @@ def test_a_rest_before_a_resume_does_not_count(tmp_path):
 def test_what_a_run_killed_early_lacks_is_left_out(tmp_path):
   assert summary.summarize(tmp_path, 2.0).splitlines() == [
     'wall time      2.0 s',
+    'learner steps  none: nothing was learned',
     'evaluation     none was finished',
   ]
   assert math.isnan(summary.final_return(tmp_path))
