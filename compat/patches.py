@@ -91,13 +91,19 @@ def _silence_what_the_old_releases_say() -> None:
   """Keeps warnings that the pinned releases cause out of every process.
 
   acme/wrappers/gym_wrapper.py imports gym, which prints that it is no longer
-  maintained; acme/agents/jax/actors.py passes `backend` to `jax.jit`; and
-  reverb, gym and TensorFlow use what Python and NumPy have deprecated.
+  maintained; acme/agents/jax/actors.py passes `backend` to `jax.jit`; Acme's
+  DQN asks for float64, which JAX makes float32; and reverb, gym and TensorFlow
+  use what Python and NumPy have deprecated.
   """
   importlib.import_module('gym_notices.notices').notices.clear()
-  # Its import puts a filter of its own ahead of all others.
   importlib.import_module('gym')
+  # Its import has every deprecation shown, where Python shows one's own alone.
+  shown = ('once', None, DeprecationWarning, None, 0)
+  if shown in warnings.filters:
+    warnings.filters.remove(shown)
+    warnings._filters_mutated()
   for message in (
+    'Explicitly requested dtype .*float64',
     'backend and device argument on jit is deprecated',
     'distutils Version classes are deprecated',
     '`np.bool8` is a deprecated alias',
