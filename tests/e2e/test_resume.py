@@ -82,8 +82,7 @@ def test_another_agents_run_is_refused(run, tmp_path):
 
 
 def test_it_runs_once_and_stops_while_its_servers_are_away(run):
-  # With the settings of the run that it goes on with: it ends at once else.
-  with run.launch('--resume'):
+  with run.launch('--resume', '--num_steps=1000000'):
     run.wait_until(
       lambda: (
         os.path.exists(run.run_dir / 'logs' / 'status.json')
