@@ -89,10 +89,10 @@ def is_taken(path: pathlib.Path) -> bool:
 
 
 def give_back(path: pathlib.Path) -> None:
-  """Removes a directory that was taken, if nothing began there."""
+  """Removes the directory of a run if nothing began there."""
   with contextlib.suppress(OSError):
-    if [*path.iterdir()] == [path / _LOCK]:
-      (path / _LOCK).unlink()
+    if {*path.iterdir()} <= {path / _LOCK}:
+      (path / _LOCK).unlink(missing_ok=True)
       path.rmdir()
 
 

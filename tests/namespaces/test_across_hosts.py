@@ -1,6 +1,7 @@
 """Servers and learner on one host, actors and evaluator on another."""
 
 import contextlib
+import itertools
 import json
 import subprocess
 import sys
@@ -48,7 +49,9 @@ class Across(runs.Run):
         self.process.kill()
 
   def steps(self) -> float:
-    return max(self.column('actor_0', 'actor/steps'), default=0)
+    """Of both actors: each knows the other's as the counter last told."""
+    rows = [self.column(f'actor_{i}', 'actor/steps') for i in range(2)]
+    return max(itertools.chain(*rows), default=0)
 
 
 def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):

@@ -35,3 +35,12 @@ def test_a_directory_is_taken_until_its_process_ends(tmp_path):
   run_dir.take(tmp_path)
   run_dir.give_back(tmp_path)
   assert not tmp_path.exists()
+
+
+def test_only_a_directory_in_which_nothing_began_goes(tmp_path):
+  (tmp_path / 'empty').mkdir()
+  run_dir.give_back(tmp_path / 'empty')
+  assert not (tmp_path / 'empty').exists()
+  (tmp_path / 'config.json').touch()
+  run_dir.give_back(tmp_path)
+  assert (tmp_path / 'config.json').exists()
