@@ -225,7 +225,7 @@ def train(launch_type: str) -> int:
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   if _DRY_RUN.value:
     return launching.submit(run, run_dir, place)
-  make_run_dir(run_dir)
+  make_run_dir(run, run_dir)
   try:
     return launch(run, run_dir, place)
   finally:
@@ -305,7 +305,7 @@ def settings() -> settings_lib.Settings:
   return settings_lib.make_settings(values)
 
 
-def make_run_dir(run_dir: pathlib.Path) -> None:
+def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   """Makes the run directory, or checks the one to go on with.
 
   Raises:
@@ -315,7 +315,7 @@ def make_run_dir(run_dir: pathlib.Path) -> None:
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
   try:
     if _RESUME.value:
-      run_dir_lib.check_resume(run_dir, dataclasses.asdict(settings()))
+      run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)

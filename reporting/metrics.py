@@ -30,6 +30,11 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
   return [list(parse(path.read_text())) for path in sorted(paths)]
 
 
+def paths(run_dir: str | pathlib.Path) -> list[pathlib.Path]:
+  """Returns a run's CSV files, called `<label>_<index>.csv`, in order."""
+  return sorted((pathlib.Path(run_dir) / 'metrics').glob('*_*.csv'))
+
+
 def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
   """Returns the last rows of every process, by name as in `actor/0`.
 
@@ -39,7 +44,7 @@ def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
     run_dir: of the run; one without metrics has none.
   """
   newest = {}
-  for path in sorted((pathlib.Path(run_dir) / 'metrics').glob('*_*.csv')):
+  for path in paths(run_dir):
     label, _, index = path.stem.rpartition('_')
     with path.open('rb') as f:
       header = f.readline()

@@ -83,7 +83,7 @@ class Gatherer:
     return read['launcher'], read['tasks']
 
   def _read_rows(self) -> None:
-    for path in (self._run_dir / 'metrics').glob('*_*.csv'):
+    for path in metrics.paths(self._run_dir):
       label, _, index = path.stem.rpartition('_')
       name = f'{label}/{index}'
       if name not in self._tails:

@@ -16,6 +16,7 @@ import threading
 import traceback
 from typing import IO
 
+from reporting import metrics
 from reporting import run_dir as run_dir_lib
 from reporting.sinks import tail
 
@@ -65,7 +66,7 @@ def _follow(
   while True:
     # Asked for before the rows are, so that the last round misses none.
     is_last = ended.is_set()
-    for path in tail.paths(run_dir):
+    for path in metrics.paths(run_dir):
       process = path.stem
       if process not in tails:
         tails[process] = tail.Tail(path, counts[process])

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
+from reporting import metrics
 from reporting.sinks import follow, tail
 
 _HOME = str(pathlib.Path(__file__).parents[2])
@@ -147,7 +148,7 @@ class Follower:
     while True:
       # Asked for before the rows are, so that none is missed.
       is_last = self._ending.is_set()
-      if tail.paths(self._run_dir):
+      if metrics.paths(self._run_dir):
         return True
       if is_last:
         return False
@@ -192,7 +193,7 @@ class Follower:
     self._print(f'takes no metrics ({reason}). {then}. More in {self._log}')
 
   def _what_is_missing(self) -> str:
-    num_rows = {p.stem: tail.count(p) for p in tail.paths(self._run_dir)}
+    num_rows = {p.stem: tail.count(p) for p in metrics.paths(self._run_dir)}
     total = sum(num_rows.values())
     module = importlib.import_module(f'reporting.sinks.{self.name}')
     try:

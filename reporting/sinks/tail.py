@@ -11,11 +11,6 @@ Row = dict[str, int | float | str]
 _MAX_ROWS = 1000
 
 
-def paths(run_dir: pathlib.Path) -> list[pathlib.Path]:
-  """Returns a run's CSV files, called `<label>_<index>.csv`, in order."""
-  return sorted((run_dir / 'metrics').glob('*_*.csv'))
-
-
 def count(path: pathlib.Path) -> int:
   """Returns how many whole rows a CSV file of `reporting.loggers` has."""
   with path.open('rb') as f:

@@ -149,21 +149,27 @@ with followers.following(['jsonl'], pathlib.Path(sys.argv[1]), print):
 """
 
 
+@contextlib.contextmanager
+def _killed_at_the_end(run_dir):
+  """A launcher whose feeder has sent the run's first row."""
+  runs.make(run_dir)
+  runs.write(run_dir, 200)
+  with subprocess.Popen(
+    [sys.executable, '-c', _RUN, str(run_dir)],
+    env={**os.environ, helpers.MARKER: str(run_dir)},
+  ) as launcher:
+    try:
+      _wait_for(run_dir, [200])
+      yield launcher
+    finally:
+      launcher.kill()
+
+
 def test_after_a_kill_the_next_goes_on_without_a_row_twice(tmp_path):
-  runs.make(tmp_path)
-  runs.write(tmp_path, 200)
-  launcher = subprocess.Popen(
-    [sys.executable, '-c', _RUN, str(tmp_path)],
-    env={**os.environ, helpers.MARKER: str(tmp_path)},
-  )
-  try:
-    _wait_for(tmp_path, [200])
+  with _killed_at_the_end(tmp_path) as launcher:
     (feeder,) = psutil.Process(launcher.pid).children()
     feeder.suspend()
     runs.write(tmp_path, 400)
-  finally:
-    launcher.kill()
-    launcher.wait()
   said = []
   with followers.following(['jsonl'], tmp_path, said.append):
     helpers.wait_until(lambda: said, 'a complaint')
@@ -178,17 +184,8 @@ def test_after_a_kill_the_next_goes_on_without_a_row_twice(tmp_path):
 
 
 def test_a_launcher_that_is_killed_leaves_no_process(tmp_path):
-  runs.make(tmp_path)
-  runs.write(tmp_path, 200)
-  launcher = subprocess.Popen(
-    [sys.executable, '-c', _RUN, str(tmp_path)],
-    env={**os.environ, helpers.MARKER: str(tmp_path)},
-  )
-  try:
-    _wait_for(tmp_path, [200])
-  finally:
-    launcher.kill()
-    launcher.wait()
+  with _killed_at_the_end(tmp_path):
+    pass
   helpers.assert_nothing_left(str(tmp_path))
 
 
