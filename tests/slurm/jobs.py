@@ -46,11 +46,15 @@ class Job(runs.Run):
   def restarts(self) -> int:
     return int(shown(self.number, 'Restarts'))
 
+  @property
+  def state(self) -> str | None:
+    return slurm_job.state(self.number)
+
   def wait_until(self, condition, what, timeout=PATIENCE):
     """Waits for a true `condition()`, while the job goes on."""
 
     def met():
-      assert slurm_job.state(self.number) is not None, self.output
+      assert self.state is not None, self.output
       return condition()
 
     try:

@@ -36,7 +36,10 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   assert second.returncode == 2
   assert f'is job {job.number} of Slurm, RUNNING' in second.stderr
   jobs.slurm_job.requeue(job.number)
-  job.wait_until(lambda: job.restarts == 1, 'restart')
+  # Slurm counts a restart when it begins to end what ran.
+  job.wait_until(
+    lambda: job.restarts == 1 and job.state == 'RUNNING', 'restart'
+  )
   before = job.count('learner_steps')
   rows = len(job.rows('learner_0'))
   job.wait_until(
