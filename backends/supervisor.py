@@ -1,15 +1,14 @@
 """Watches over the tasks of one run: starts, restarts, stops and reports."""
 
-import functools
-import os
+import math
 import selectors
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends import config as config_lib
-from backends import output, status, task_run, zygote_client
+from backends import machines, output, roster, status, task_run
 
 _TICK_SECS = 0.1
 _SAME_INTERRUPT_SECS = 0.5
@@ -23,39 +22,37 @@ class Supervisor:
   def __init__(
     self,
     runs: Sequence[task_run.TaskRun],
-    zygote: zygote_client.ZygoteClient,
+    zygote: machines.Zygote,
     config: config_lib.LocalConfig,
     launcher_log: output.TaskLog,
     zygote_log: output.TaskLog,
+    roster: roster.Roster,
   ):
+    self._roster = roster
     self._runs = {run.task.name: run for run in runs}
     self._zygote = zygote
     self._config = config
     self._log = launcher_log
     self._zygote_log = zygote_log
     self._selector = selectors.DefaultSelector()
-    self._open: dict[output.LineReader, output.TaskLog] = {}
+    self._readers = output.Readers(self._selector)
     self._stop: config_lib.StopClock | None = None
     self._interrupts = 0
     self._interrupted_at = float('-inf')
     self._began = time.monotonic()
     self._status_at = 0.0
-    self._status_dir = config.log_dir
+    self._status = status.Writer(config.log_dir)
+    self._state = 'starting'
     self.ready = False
+    self.every_second: Callable[[], None] = lambda: None
     self.exit_code = 0
     self.cause: config_lib.Cause | None = None
     self.watch(zygote.channel, self._on_zygote)
-    self._watch_lines(zygote.reader, zygote_log)
+    self._readers.add(zygote.reader, zygote_log)
 
   @property
   def killed(self) -> tuple[str, ...]:
     return tuple(n for n, run in self._runs.items() if run.state == 'killed')
-
-  @property
-  def _state(self) -> str:
-    if self._stop is not None:
-      return 'stopping'
-    return 'running' if self.ready else 'starting'
 
   @property
   def restarts(self) -> dict[str, int]:
@@ -72,12 +69,47 @@ class Supervisor:
         key.data()
       self._on_time()
 
+  def names(self, label: str) -> list[str]:
+    """The tasks of a label that are, or will be, in the run."""
+    return [
+      name
+      for name, run in self._runs.items()
+      if run.task.label == label and run.state != 'leaving'
+    ]
+
+  @property
+  def is_leaving(self) -> bool:
+    """Whether a task that is to leave the run still stops."""
+    return any(run.state == 'leaving' for run in self._runs.values())
+
+  @property
+  def is_stopping(self) -> bool:
+    return self._stop is not None
+
+  def add(self, run: task_run.TaskRun) -> None:
+    """Starts one more task."""
+    self._runs[run.task.name] = run
+    if self.ready:
+      self._start(run)
+
+  def dismiss(self, name: str) -> None:
+    """Has a task stop and leave the run."""
+    run = self._runs[name]
+    if run.alive:
+      self._ask_to_stop(run, 'leaving')
+    else:
+      self._forget(run)
+
+  def note(self, text: str) -> None:
+    """Writes a line of the launcher's own."""
+    self._log.write([text])
+
   def close(self) -> None:
     """Takes in the last lines; call it once all processes are dead."""
-    for reader in list(self._open):
-      self._close_reader(reader)
+    self._readers.close()
     self._selector.close()
-    self._write_status('ended')
+    self._state = 'ended'
+    self._write_status()
 
   def stop(self, exit_code: int, why: str) -> None:
     """Begins to stop all tasks, unless that has begun already.
@@ -89,13 +121,14 @@ class Supervisor:
     if self._stop is not None:
       return
     self.exit_code = exit_code
+    self._state = 'stopping'
     labels = [run.task.label for run in self._runs.values()]
     stages = config_lib.stop_stages(labels, self._config.stop_order)
     self._stop = config_lib.StopClock(stages, self._config.grace)
     order = ', then '.join(' and '.join(sorted(stage)) for stage in stages)
-    self._note(f'{why}: stopping {order}.')
+    self.note(f'{why}: stopping {order}.')
     for run in self._runs.values():
-      if run.state in ('waiting', 'backoff'):
+      if run.state in ('waiting', 'backoff', 'lost'):
         run.state = 'stopped'
 
   def fail(self, cause: config_lib.Cause) -> None:
@@ -116,12 +149,12 @@ class Supervisor:
       self._interrupted_at = now
       self._interrupts += 1
     if self._interrupts > 1:
-      self._note('Interrupted again: killing all.')
+      self.note('Interrupted again: killing all.')
       self._kill_all()
     elif self._stop is None:
       self.stop(128 + signum, f'{signal.Signals(signum).name} came')
     if self._interrupts == 1 and signum == signal.SIGINT:
-      self._note('Once more Ctrl-C kills at once.')
+      self.note('Once more Ctrl-C kills at once.')
 
   def _on_time(self) -> None:
     now = time.monotonic()
@@ -135,21 +168,25 @@ class Supervisor:
       if run.state == 'backoff' and now >= run.restart_at:
         run.restarts += 1
         self._start(run)
+      elif run.alive and now >= run.kill_at:
+        run.kill_at = math.inf
+        self._zygote.signal(run.task.name, signal.SIGKILL)
     if self._stop is not None:
       self._advance_stop()
     if now >= self._status_at:
-      self._write_status(self._state)
+      self._write_status()
+      self.every_second()
 
   def _advance_stop(self) -> None:
     alive = [run for run in self._runs.values() if run.alive]
     stage = self._stop.next_stage({run.task.label for run in alive})
     for run in alive:
       if run.task.label in stage:
-        run.state = 'stopping'
+        run.state, run.kill_at = 'stopping', math.inf
         self._zygote.signal(run.task.name, signal.SIGTERM)
     if alive and self._stop.over:
       names = ', '.join(run.task.name for run in alive)
-      self._note(
+      self.note(
         f'Not stopped within {self._config.grace:g} s, killing: {names}.'
       )
       self._kill_all()
@@ -162,8 +199,9 @@ class Supervisor:
 
   def _start(self, run: task_run.TaskRun) -> None:
     run.state = 'starting'
+    run.kill_at = math.inf
     run.reader = self._zygote.start(run.order)
-    self._watch_lines(run.reader, run.log)
+    self._readers.add(run.reader, run.log)
 
   def _on_zygote(self) -> None:
     message = self._zygote.receive()
@@ -171,8 +209,10 @@ class Supervisor:
       self._on_zygote_lost()
     elif message['event'] == 'ready':
       self.ready = True
+      if self._stop is None:
+        self._state = 'running'
       if message['reason_not_to_fork']:
-        self._note(
+        self.note(
           'Every task starts an interpreter of its own, which is slower: the '
           f'process with the preloaded modules cannot be forked, since '
           f'{message["reason_not_to_fork"]}.'
@@ -184,6 +224,10 @@ class Supervisor:
       lines = output.shorten(message['error'].splitlines(), None)
       name = message.get('node', 'zygote')
       self.fail(config_lib.Cause(name, None, tuple(lines)))
+    elif message['event'] == 'lost':
+      self._on_lost(message['tasks'], message['error'])
+    elif message['event'] == 'placed':
+      self._on_placed(message['tasks'])
     elif message['event'] == 'started':
       self._on_started(self._runs[message['task']], message['pid'])
     else:
@@ -200,11 +244,16 @@ class Supervisor:
     run.exit_code = exit_code
     self._status_at = 0.0
     # What it said last comes before what is said about it.
-    self._read_lines(run.reader)
+    self._readers.read(run.reader)
     asked = run.state in ('stopping', 'killed')
     if run.state == 'killed':
       return
-    if asked and exit_code in (0, -signal.SIGTERM):
+    if run.state == 'leaving':
+      self._forget(run)
+    elif run.state == 'renewing':
+      run.take_cause()
+      self._start(run)
+    elif asked and exit_code in (0, -signal.SIGTERM):
       run.state = 'stopped'
     elif exit_code == 0:
       run.state = 'finished'
@@ -212,7 +261,7 @@ class Supervisor:
       self._on_crash(run, asked)
 
   def _on_crash(self, run: task_run.TaskRun, asked: bool) -> None:
-    cause = self._cause_of(run)
+    cause = run.take_cause()
     # A task that was asked to stop and crashed has not saved what it should.
     delay = None if asked else run.budget.spend(time.monotonic(), run.lived)
     if delay is None:
@@ -222,23 +271,52 @@ class Supervisor:
     ended = f'{run.task.name} ended with {cause.signal or run.exit_code}'
     if self._stop is not None:
       run.state = 'failed'
-      self._note(f'{ended}; the run stops, so it does not start again.')
+      self.note(f'{ended}; the run stops, so it does not start again.')
       return
     run.state = 'backoff'
     run.restart_at = time.monotonic() + delay
-    self._note(f'{ended}; it starts again in {delay:g} s.')
+    self.note(f'{ended}; it starts again in {delay:g} s.')
 
-  def _cause_of(self, run: task_run.TaskRun) -> config_lib.Cause:
-    lines = run.log.tail
-    if os.path.exists(run.order.error_path):
-      with open(run.order.error_path) as f:
-        lines = output.shorten(f.read().splitlines(), run.log.path)
-      os.remove(run.order.error_path)
-    return config_lib.Cause(run.task.name, run.exit_code, tuple(lines))
+  def _on_lost(self, names: Sequence[str], error: str) -> None:
+    """Has the tasks of a node that is gone wait for another."""
+    self.note(f'{error} Its tasks start again when it has another place.')
+    for run in [self._runs[name] for name in names if name in self._runs]:
+      if run.state == 'renewing':
+        run.state = 'running'
+      if run.alive:
+        self._on_exit(run, -signal.SIGKILL)
+      if run.state == 'backoff':
+        run.state = 'lost'
+
+  def _on_placed(self, names: Sequence[str]) -> None:
+    """Starts the tasks of a lost node on the one that replaces it."""
+    told = self._roster.on_moved(names)
+    for name in told:
+      if self._runs[name].alive and self._stop is None:
+        self._ask_to_stop(self._runs[name], 'renewing')
+    if told:
+      self.note(
+        f'{", ".join(names)} moved: {", ".join(told)} start again with the new '
+        'address.'
+      )
+    for run in [self._runs[name] for name in names if name in self._runs]:
+      if run.state == 'lost':
+        run.restarts += 1
+        self._start(run)
+
+  def _ask_to_stop(self, run: task_run.TaskRun, state: str) -> None:
+    run.state = state
+    run.kill_at = time.monotonic() + self._config.grace
+    self._zygote.signal(run.task.name, signal.SIGTERM)
+
+  def _forget(self, run: task_run.TaskRun) -> None:
+    del self._runs[run.task.name]
+    self._roster.discharge(run.task.name)
+    self._zygote.release(run.task.name)
 
   def _on_zygote_lost(self) -> None:
     self._selector.unregister(self._zygote.channel)
-    self._read_lines(self._zygote.reader)
+    self._readers.read(self._zygote.reader)
     exit_code = self._zygote.wait()
     tail = tuple(self._zygote_log.tail)
     self.fail(config_lib.Cause('zygote', exit_code, tail))
@@ -247,36 +325,12 @@ class Supervisor:
       if not run.over:
         run.state = 'killed'
 
-  def _watch_lines(
-    self, reader: output.LineReader, log: output.TaskLog
-  ) -> None:
-    self._open[reader] = log
-    self.watch(reader, functools.partial(self._read_lines, reader))
-
-  def _read_lines(self, reader: output.LineReader) -> None:
-    # It may have been closed since, in this turn of the loop.
-    if reader in self._open:
-      self._open[reader].write(reader.read())
-      if reader.closed:
-        self._close_reader(reader)
-
-  def _close_reader(self, reader: output.LineReader) -> None:
-    self._selector.unregister(reader)
-    self._open.pop(reader).write(reader.close())
-
-  def _note(self, text: str) -> None:
-    self._log.write([text])
-
-  def _write_status(self, state: str) -> None:
+  def _write_status(self) -> None:
     self._status_at = time.monotonic() + _STATUS_SECS
-    if self._status_dir is None:
-      return
-    exit_code = self.exit_code if state == 'ended' else None
-    launcher = status.launcher(state, exit_code)
-    tasks = [run.describe() for run in self._runs.values()]
-    try:
-      status.write(self._status_dir, {'launcher': launcher, 'tasks': tasks})
-    except OSError as e:
-      # As with a task's log, a full disk must not end a run that goes on.
-      self._status_dir = None
-      self._note(f'The status is no longer written: {e}')
+    exit_code = self.exit_code if self._state == 'ended' else None
+    error = self._status.write(
+      status.launcher(self._state, exit_code),
+      [run.describe() for run in self._runs.values()],
+    )
+    if error is not None:
+      self.note(f'The status is no longer written: {error}')

@@ -32,7 +32,7 @@ def main(run_dir: pathlib.Path, hosts_json: str, argv: list[str]) -> int:
     'b': [*(f'actor/{i}' for i in range(run.num_actors)), 'evaluator/0'],
   }
   nodes = [
-    fleet.Node(
+    fleet.started(
       name,
       host['address'],
       dict.fromkeys(tasks[name], 0),
