@@ -96,7 +96,7 @@ def _supervise(
     stack.callback(lambda: where.zygote.close(boss.ready))
     boss.watch(where.listener, lambda: _on_stop_request(boss, where.listener))
     boss.watch(wakeups, lambda: _on_wakeup(boss, wakeups, sink))
-    if resize is not None and config.log_dir is not None:
+    if config.log_dir is not None:
       scaler = scaling.Scaler(config.log_dir, resize, where.make_room)
       boss.every_second = lambda: scaler.look(boss, tasks)
     boss.run()

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -125,11 +126,12 @@ class _Cluster:
       NoRoomError: it finds none in time, for none of them then.
     """
     placed = {name: self._reserve(name) for name in names}
-    ready, missing = ray.wait(
-      [group.ready() for group in placed.values()],
-      num_returns=len(placed),
-      timeout=_PLACE_SECS,
-    )
+    deadline = time.monotonic() + _PLACE_SECS
+    missing = [
+      name
+      for name, group in placed.items()
+      if not group.wait(max(deadline - time.monotonic(), 0.1))
+    ]
     if missing:
       for group in placed.values():
         ray.util.remove_placement_group(group)

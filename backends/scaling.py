@@ -4,11 +4,12 @@ Whoever asks leaves a file beside the run's status, on whatever storage that is;
 the launcher takes it up and the status shows what came of it.
 """
 
+import contextlib
 import json
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import launchpad as lp
 
@@ -17,30 +18,55 @@ if TYPE_CHECKING:
 
 # Called with a role and a number; returns the program with so many tasks of it.
 Resize = Callable[[str, int], lp.Program]
-_FILE = 'scale.json'
+_REQUEST, _ANSWER = 'scale.json', 'scaled.json'
 
 
 def request(log_dir: str, label: str, count: int) -> None:
   """Asks the launcher of a run for so many tasks of a role.
 
+  Args:
+    log_dir: of the run.
+    label: the role.
+    count: how many.
+
   Raises:
     OSError: the file cannot be written.
   """
-  path = os.path.join(log_dir, _FILE)
+  with contextlib.suppress(FileNotFoundError):
+    os.remove(os.path.join(log_dir, _ANSWER))
+  _write(log_dir, _REQUEST, {'label': label, 'count': count})
+
+
+def answer(log_dir: str) -> str | None:
+  """Returns what came of it: None as yet, empty if it is done, or the fault."""
+  found = _read(log_dir, _ANSWER)
+  return None if found is None else found['error']
+
+
+def _write(log_dir: str, name: str, content: dict[str, Any]) -> None:
+  path = os.path.join(log_dir, name)
   with open(f'{path}.new', 'w') as f:
-    json.dump({'label': label, 'count': count}, f)
+    json.dump(content, f)
   os.replace(f'{path}.new', path)
 
 
-def _take(log_dir: str) -> tuple[str, int] | None:
-  path = os.path.join(log_dir, _FILE)
+def _read(log_dir: str, name: str) -> dict[str, Any] | None:
   try:
-    with open(path) as f:
-      asked = json.load(f)
-    os.remove(path)
+    with open(os.path.join(log_dir, name)) as f:
+      return json.load(f)
   except FileNotFoundError:
     return None
-  return asked['label'], asked['count']
+
+
+def _answer(log_dir: str, error: str) -> None:
+  _write(log_dir, _ANSWER, {'error': error})
+
+
+def _take(log_dir: str) -> dict[str, Any] | None:
+  found = _read(log_dir, _REQUEST)
+  if found is not None:
+    os.remove(os.path.join(log_dir, _REQUEST))
+  return found
 
 
 class Scaler:
@@ -49,14 +75,15 @@ class Scaler:
   def __init__(
     self,
     log_dir: str,
-    resize: Resize,
+    resize: Resize | None,
     make_room: Callable[[Sequence[str]], None],
   ):
     """Forgets what was asked of an earlier launcher.
 
     Args:
       log_dir: of the run.
-      resize: makes the program with another number of tasks.
+      resize: makes the program with another number of tasks; None if there can
+        be no other.
       make_room: as of `machines.Machines`.
     """
     self._log_dir = log_dir
@@ -79,7 +106,10 @@ class Scaler:
     asked = _take(self._log_dir)
     if asked is None:
       return
-    label, count = asked
+    label, count = asked['label'], asked['count']
+    if self._resize is None:
+      _answer(self._log_dir, 'the number of its tasks is fixed')
+      return
     there = boss.names(label)
     boss.note(f'{label}: {len(there)} -> {count}.')
     fresh = [f'{label}/{i}' for i in range(len(there), count)]
@@ -108,5 +138,8 @@ class Scaler:
         raise error
       for run in tasks.enlist(self._program):
         boss.add(run)
+      answer = ''
     except Exception as e:  # Those that there are go on.
-      boss.note(f'No more tasks are started: {type(e).__name__}: {e}')
+      answer = f'{type(e).__name__}: {e}'
+      boss.note(f'No more tasks are started: {answer}')
+    _answer(self._log_dir, answer)
