@@ -19,7 +19,7 @@ from backends import agent_client, hosts, links, output
 from backends import config as config_lib
 
 # What tells a launcher that it is joined: the port, and the file of the key.
-PORT, KEY_FILE = 'LAUNCHPAD_PORT', 'LAUNCHPAD_KEY_FILE'
+PORT, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
 # Until an engine has room for a task again that it has lost.
 _PLACE_SECS = 300.0
 # Meanwhile the run goes on without it.

@@ -4,20 +4,18 @@ A backend says where they are, `machines.Machines`; here a program becomes tasks
 there and is watched over until it ends.
 """
 
-import collections
 import contextlib
-import os
 import signal
-import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection
 
 import launchpad as lp
 from absl import flags
 
 from backends import config as config_lib
 from backends import loopback, machines, output, roster, scaling, supervisor
+from backends import wakeups as wakeups_lib
 
 # Begins the note of a run that stops because one of its tasks has it stop.
 STOP_CALLED = 'lp.stop() was called'
@@ -75,7 +73,7 @@ def _supervise(
 ) -> supervisor.Supervisor:
   """Runs the tasks; returns with no process left and all lines written."""
   with contextlib.ExitStack() as stack:
-    wakeups = _Wakeups()
+    wakeups = wakeups_lib.Wakeups()
     stack.callback(wakeups.close)
     sink = output.Sink(on_line or output.Printer(), wakeups.wake)
     stack.callback(sink.close, _FLUSH_SECS)
@@ -95,7 +93,8 @@ def _supervise(
     stack.callback(boss.close)
     stack.callback(lambda: where.zygote.close(boss.ready))
     boss.watch(where.listener, lambda: _on_stop_request(boss, where.listener))
-    boss.watch(wakeups, lambda: _on_wakeup(boss, wakeups, sink))
+    signals = wakeups_lib.Signals()
+    boss.watch(wakeups, lambda: _on_wakeup(boss, wakeups, signals, sink))
     if config.log_dir is not None:
       scaler = scaling.Scaler(config.log_dir, resize, where.make_room)
       boss.every_second = lambda: scaler.look(boss, tasks)
@@ -111,64 +110,20 @@ def _on_stop_request(
 
 
 def _on_wakeup(
-  boss: supervisor.Supervisor, wakeups: '_Wakeups', sink: output.Sink
+  boss: supervisor.Supervisor,
+  wakeups: wakeups_lib.Wakeups,
+  signals: wakeups_lib.Signals,
+  sink: output.Sink,
 ) -> None:
   for signum in wakeups.take():
-    boss.on_signal(signum)
+    if not signals.counts(signum):
+      continue
+    if signals.interrupts > 1:
+      boss.kill_all('Interrupted again')
+    else:
+      boss.stop(128 + signum, f'{signal.Signals(signum).name} came')
+      if signum == signal.SIGINT:
+        boss.note('Once more Ctrl-C kills at once.')
   if sink.error is not None:
     lines = ''.join(traceback.format_exception(sink.error)).splitlines()
     boss.fail(config_lib.Cause('launcher', None, tuple(lines)))
-
-
-class _Wakeups:
-  """What signal handlers and other threads have for the loop."""
-
-  def __init__(self):
-    self._signals = collections.deque()
-    self._reader, self._writer = os.pipe()
-    os.set_blocking(self._reader, False)
-    os.set_blocking(self._writer, False)
-
-  def fileno(self) -> int:
-    return self._reader
-
-  def wake(self) -> None:
-    # A full pipe wakes the loop as well.
-    with contextlib.suppress(BlockingIOError):
-      os.write(self._writer, b'w')
-
-  def take(self) -> list[int]:
-    """Returns the signals that came since the last call."""
-    with contextlib.suppress(BlockingIOError):
-      os.read(self._reader, 4096)
-    signals = []
-    while self._signals:
-      signals.append(self._signals.popleft())
-    return signals
-
-  @contextlib.contextmanager
-  def handling(self, signals: Sequence[int]) -> Iterator[None]:
-    """Takes in signals meanwhile, if this is the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-      yield
-      return
-    previous = {}
-    for signum in signals:
-      # Whoever started this with a signal ignored (nohup, a shell's `&`) meant
-      # it.
-      if signal.getsignal(signum) is not signal.SIG_IGN:
-        previous[signum] = signal.signal(signum, self._on_signal)
-    try:
-      yield
-    finally:
-      for signum, handler in previous.items():
-        signal.signal(signum, handler or signal.SIG_DFL)
-
-  def close(self) -> None:
-    os.close(self._reader)
-    os.close(self._writer)
-
-  def _on_signal(self, signum: int, frame: object) -> None:
-    del frame
-    self._signals.append(signum)
-    self.wake()

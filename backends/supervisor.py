@@ -11,7 +11,6 @@ from backends import config as config_lib
 from backends import machines, output, roster, status, task_run
 
 _TICK_SECS = 0.1
-_SAME_INTERRUPT_SECS = 0.5
 _READY_SECS = 300.0
 _STATUS_SECS = 1.0
 
@@ -37,8 +36,6 @@ class Supervisor:
     self._selector = selectors.DefaultSelector()
     self._readers = output.Readers(self._selector)
     self._stop: config_lib.StopClock | None = None
-    self._interrupts = 0
-    self._interrupted_at = float('-inf')
     self._began = time.monotonic()
     self._status_at = 0.0
     self._status = status.Writer(config.log_dir)
@@ -139,23 +136,6 @@ class Supervisor:
         self.exit_code = 1
     self.stop(1, f'{cause.task} failed')
 
-  def on_signal(self, signum: int) -> None:
-    """Stops the run; at the second SIGINT, kills it."""
-    now = time.monotonic()
-    if signum == signal.SIGINT:
-      # A wrapper may pass on what a terminal has sent to all already.
-      if now - self._interrupted_at < _SAME_INTERRUPT_SECS:
-        return
-      self._interrupted_at = now
-      self._interrupts += 1
-    if self._interrupts > 1:
-      self.note('Interrupted again: killing all.')
-      self._kill_all()
-    elif self._stop is None:
-      self.stop(128 + signum, f'{signal.Signals(signum).name} came')
-    if self._interrupts == 1 and signum == signal.SIGINT:
-      self.note('Once more Ctrl-C kills at once.')
-
   def _on_time(self) -> None:
     now = time.monotonic()
     if not self.ready and now - self._began > _READY_SECS:
@@ -185,17 +165,15 @@ class Supervisor:
         run.state, run.kill_at = 'stopping', math.inf
         self._zygote.signal(run.task.name, signal.SIGTERM)
     if alive and self._stop.over:
-      names = ', '.join(run.task.name for run in alive)
-      self.note(
-        f'Not stopped within {self._config.grace:g} s, killing: {names}.'
-      )
-      self._kill_all()
+      self.kill_all(f'Not stopped within {self._config.grace:g} s')
 
-  def _kill_all(self) -> None:
-    for run in self._runs.values():
-      if run.alive:
-        run.state = 'killed'
-        self._zygote.signal(run.task.name, signal.SIGKILL)
+  def kill_all(self, why: str) -> None:
+    """Kills all tasks; `why` begins the sentence that says so."""
+    alive = [run for run in self._runs.values() if run.alive]
+    self.note(f'{why}, killing: {", ".join(run.task.name for run in alive)}.')
+    for run in alive:
+      run.state = 'killed'
+      self._zygote.signal(run.task.name, signal.SIGKILL)
 
   def _start(self, run: task_run.TaskRun) -> None:
     run.state = 'starting'
@@ -240,7 +218,9 @@ class Supervisor:
       run.state = 'running'
     self._status_at = 0.0
 
-  def _on_exit(self, run: task_run.TaskRun, exit_code: int) -> None:
+  def _on_exit(
+    self, run: task_run.TaskRun, exit_code: int, is_lost: bool = False
+  ) -> None:
     run.exit_code = exit_code
     self._status_at = 0.0
     # What it said last comes before what is said about it.
@@ -258,9 +238,11 @@ class Supervisor:
     elif exit_code == 0:
       run.state = 'finished'
     else:
-      self._on_crash(run, asked)
+      self._on_crash(run, asked, is_lost)
 
-  def _on_crash(self, run: task_run.TaskRun, asked: bool) -> None:
+  def _on_crash(
+    self, run: task_run.TaskRun, asked: bool, is_lost: bool
+  ) -> None:
     cause = run.take_cause()
     # A task that was asked to stop and crashed has not saved what it should.
     delay = None if asked else run.budget.spend(time.monotonic(), run.lived)
@@ -273,6 +255,9 @@ class Supervisor:
       run.state = 'failed'
       self.note(f'{ended}; the run stops, so it does not start again.')
       return
+    if is_lost:
+      run.state = 'lost'
+      return
     run.state = 'backoff'
     run.restart_at = time.monotonic() + delay
     self.note(f'{ended}; it starts again in {delay:g} s.')
@@ -284,20 +269,23 @@ class Supervisor:
       if run.state == 'renewing':
         run.state = 'running'
       if run.alive:
-        self._on_exit(run, -signal.SIGKILL)
-      if run.state == 'backoff':
+        self._on_exit(run, -signal.SIGKILL, is_lost=True)
+      elif run.state == 'backoff':
         run.state = 'lost'
 
   def _on_placed(self, names: Sequence[str]) -> None:
     """Starts the tasks of a lost node on the one that replaces it."""
-    told = self._roster.on_moved(names)
-    for name in told:
-      if self._runs[name].alive and self._stop is None:
-        self._ask_to_stop(self._runs[name], 'renewing')
+    told = [
+      self._runs[name]
+      for name in self._roster.on_moved(names)
+      if self._runs[name].alive and self._stop is None
+    ]
+    for run in told:
+      self._ask_to_stop(run, 'renewing')
     if told:
       self.note(
-        f'{", ".join(names)} moved: {", ".join(told)} start again with the new '
-        'address.'
+        f'{", ".join(names)} moved; with the new address start again: '
+        f'{", ".join(run.task.name for run in told)}.'
       )
     for run in [self._runs[name] for name in names if name in self._runs]:
       if run.state == 'lost':

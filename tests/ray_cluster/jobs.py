@@ -1,7 +1,5 @@
 """A run on a Ray cluster, for the tests to look at."""
 
-import sys
-
 from tests.e2e import runs
 
 

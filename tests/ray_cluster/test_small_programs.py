@@ -105,24 +105,34 @@ def _pid_is_there(pid):
 
 
 def test_lost_nodes_are_replaced(cluster, tmp_path):
-  cluster.add_node(num_cpus=1, resources={'first': 1})
+  first = cluster.add_node(num_cpus=1, num_gpus=1)
   second = cluster.add_node(num_cpus=2)
-  run = _Run(cluster, tmp_path, _program(tmp_path, 2))
-  running = {
-    'server/0': 'running',
-    'worker/0': 'running',
-    'worker/1': 'running',
-  }
+  wants = {'server': resources_lib.Resources(gpu=1)}
+  run = _Run(cluster, tmp_path, _program(tmp_path, 2), **wants)
+  running = dict.fromkeys(['server/0', 'worker/0', 'worker/1'], 'running')
   run.wait_until(lambda: run.states() == running, 'the start')
   before = run.tasks()
+
   cluster.remove_node(second)
-  run.wait_until(lambda: 'lost' in run.states().values(), 'loss')
+  run.wait_until(lambda: run.states()['worker/1'] == 'lost', 'loss')
+  assert run.states()['server/0'] == 'running'
   cluster.add_node(num_cpus=2)
   run.wait_until(lambda: run.states() == running, 'another place')
+  # Nobody calls a worker.
+  assert run.tasks()['server/0']['restarts'] == 0
+
+  cluster.remove_node(first)
+  run.wait_until(lambda: run.states()['server/0'] == 'lost', 'loss')
+  cluster.add_node(num_cpus=1, num_gpus=1)
+  run.wait_until(lambda: '0 stopped' in run.lines.of('worker/0'), 'the news')
+  run.wait_until(lambda: run.states() == running, 'another place')
+  run.wait_until(
+    lambda: run.lines.of('worker/0')[-1] == 'calls', 'calls to the new place'
+  )
   (tmp_path / 'end').touch()
   result = run.end()
   assert (result.exit_code, result.cause, result.killed) == (0, None, ())
-  assert sum(result.restarts.values()) >= 2
+  assert run.tasks()['server/0']['addresses'] != before['server/0']['addresses']
   assert not any(_pid_is_there(task['pid']) for task in before.values())
 
 
