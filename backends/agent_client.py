@@ -45,6 +45,7 @@ class AgentClient:
     addresses: those of the node's tasks.
     epitaph: how its last agent ended.
     is_released: whether the run needs it no more.
+    is_reaching: whether it waits for an agent.
   """
 
   def __init__(self, node: Node):
@@ -56,6 +57,7 @@ class AgentClient:
     self.addresses: list[loopback.FixedAddress] = []
     self.epitaph = ''
     self.is_released = False
+    self.is_reaching = True
     self._link: links.Link | None = None
     # The addresses on a node that has taken the place of another.
     self._moved: list[str] | None = None
@@ -70,7 +72,9 @@ class AgentClient:
     Raises:
       NoAgentError: there is none.
     """
+    self.is_reaching = True
     self._link = self.node.reach(stderr)
+    self.is_reaching = False
     gpus = {task: count for task, count in self.node.tasks.items() if count}
     self.send({**config, 'host': self._link.host, 'gpus': gpus})
     if self.up.is_set():

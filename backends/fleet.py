@@ -163,6 +163,8 @@ class Fleet:
     for agent in agents:
       agent.hang_up()
     for agent in agents:
+      if agent.is_reaching:
+        continue  # For one that would be told to leave.
       agent.thread.join(max(deadline - time.monotonic(), 0.1))
       agent.end(0.1)
       agent.thread.join(_END_SECS)
@@ -176,6 +178,8 @@ class Fleet:
       except links.NoAgentError as e:
         self._give_up(agent, str(e))
         return
+      if agent.is_released:
+        agent.hang_up()
       self._tell_if_placed(agent)
       while (messages := agent.receive()) is not None:
         for message in messages:

@@ -15,6 +15,7 @@ import functools
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -40,6 +41,7 @@ from backends import resources as resources_lib
 
 # Until the cluster has room for all tasks.
 _PLACE_SECS = 300.0
+_CONNECT_SECS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -66,12 +68,12 @@ def run(
     resize: as of `local.run`.
 
   Raises:
-    ConnectionError: there is no cluster.
+    NoClusterError: there is no cluster.
   """
-  if not isinstance(program, lp.Program):
-    program = program()
   with contextlib.ExitStack() as stack:
     stack.enter_context(_connected(address))
+    if not isinstance(program, lp.Program):
+      program = program()
     directory = stack.enter_context(joined.shared_directory(config))
     cluster = _Cluster(directory, resources, config)
     stack.callback(cluster.close)
@@ -91,6 +93,10 @@ def run(
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result
+
+
+class NoClusterError(ConnectionError):
+  """There is no cluster at an address."""
 
 
 class NoRoomError(TimeoutError):
@@ -223,14 +229,18 @@ class _Keeper:
 def _connected(address: str):
   ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
   try:
+    if ':' in address:
+      # Ray itself would wait for minutes.
+      host, _, port = address.rpartition(':')
+      socket.create_connection((host, int(port)), _CONNECT_SECS).close()
     ray.init(
       address=address,
       configure_logging=False,
       log_to_driver=False,
       logging_level='ERROR',
     )
-  except (ConnectionError, ValueError, RuntimeError) as e:
-    raise ConnectionError(
+  except (OSError, ValueError, RuntimeError) as e:
+    raise NoClusterError(
       f'there is no Ray cluster at {address!r} of which this machine is a node '
       f'({str(e).splitlines()[0]}); start one with `ray start`'
     ) from e

@@ -2,7 +2,7 @@
 
 import collections
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import launchpad as lp
 
@@ -81,23 +81,28 @@ class Roster:
     for by_name in (self._runs, self._addresses, self._told):
       by_name.pop(name, None)
 
-  def on_moved(self, names: Iterable[str]) -> list[str]:
-    """Has tasks whose addresses have changed, and who is told them, know it.
+  def on_moved(self, names: Collection[str]) -> list[str]:
+    """Has tasks whose addresses have changed, and who has them, know the new.
 
     Returns:
       The names of those others.
     """
-    moved = {
+    told = self.told(names)
+    for name in {*names, *told} & self._runs.keys():
+      self._save(self._runs[name].task)
+    return told
+
+  def told(self, names: Collection[str]) -> list[str]:
+    """Returns who has an address of tasks, these themselves left out."""
+    theirs = {
       id(address) for name in names for address in self._addresses.get(name, ())
     }
-    told = [
+    return [
       name
       for name, addresses in self._told.items()
-      if any(id(address) in moved for address in addresses)
+      if name not in names
+      and any(id(address) in theirs for address in addresses)
     ]
-    for name in told:
-      self._save(self._runs[name].task)
-    return [name for name in told if name not in names]
 
   def _order(self, task: tasks_lib.Task) -> wire.Order:
     return wire.Order(

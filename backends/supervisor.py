@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends import config as config_lib
-from backends import machines, output, roster, status, task_run
+from backends import machines, output, places, roster, status, task_run
 
 _TICK_SECS = 0.1
 _READY_SECS = 300.0
@@ -25,10 +25,11 @@ class Supervisor:
     config: config_lib.LocalConfig,
     launcher_log: output.TaskLog,
     zygote_log: output.TaskLog,
-    roster: roster.Roster,
+    tasks: roster.Roster,
   ):
-    self._roster = roster
-    self._runs = {run.task.name: run for run in runs}
+    self._roster = tasks
+    self._places = places.Places(self, tasks)
+    self.runs = {run.task.name: run for run in runs}
     self._zygote = zygote
     self._config = config
     self._log = launcher_log
@@ -49,11 +50,11 @@ class Supervisor:
 
   @property
   def killed(self) -> tuple[str, ...]:
-    return tuple(n for n, run in self._runs.items() if run.state == 'killed')
+    return tuple(n for n, run in self.runs.items() if run.state == 'killed')
 
   @property
   def restarts(self) -> dict[str, int]:
-    return {name: run.restarts for name, run in self._runs.items()}
+    return {name: run.restarts for name, run in self.runs.items()}
 
   def watch(self, readable: Any, callback: Any) -> None:
     """Has the loop call `callback()` whenever there is something to read."""
@@ -61,7 +62,7 @@ class Supervisor:
 
   def run(self) -> None:
     """Returns when no task is left to run."""
-    while not all(run.over for run in self._runs.values()):
+    while not all(run.over for run in self.runs.values()):
       for key, _ in self._selector.select(_TICK_SECS):
         key.data()
       self._on_time()
@@ -70,14 +71,14 @@ class Supervisor:
     """The tasks of a label that are, or will be, in the run."""
     return [
       name
-      for name, run in self._runs.items()
+      for name, run in self.runs.items()
       if run.task.label == label and run.state != 'leaving'
     ]
 
   @property
   def is_leaving(self) -> bool:
     """Whether a task that is to leave the run still stops."""
-    return any(run.state == 'leaving' for run in self._runs.values())
+    return any(run.state == 'leaving' for run in self.runs.values())
 
   @property
   def is_stopping(self) -> bool:
@@ -85,15 +86,15 @@ class Supervisor:
 
   def add(self, run: task_run.TaskRun) -> None:
     """Starts one more task."""
-    self._runs[run.task.name] = run
+    self.runs[run.task.name] = run
     if self.ready:
-      self._start(run)
+      self.start(run)
 
   def dismiss(self, name: str) -> None:
     """Has a task stop and leave the run."""
-    run = self._runs[name]
+    run = self.runs[name]
     if run.alive:
-      self._ask_to_stop(run, 'leaving')
+      self.ask_to_stop(run, 'leaving')
     else:
       self._forget(run)
 
@@ -119,12 +120,12 @@ class Supervisor:
       return
     self.exit_code = exit_code
     self._state = 'stopping'
-    labels = [run.task.label for run in self._runs.values()]
+    labels = [run.task.label for run in self.runs.values()]
     stages = config_lib.stop_stages(labels, self._config.stop_order)
     self._stop = config_lib.StopClock(stages, self._config.grace)
     order = ', then '.join(' and '.join(sorted(stage)) for stage in stages)
     self.note(f'{why}: stopping {order}.')
-    for run in self._runs.values():
+    for run in self.runs.values():
       if run.state in ('waiting', 'backoff', 'lost'):
         run.state = 'stopped'
 
@@ -144,10 +145,10 @@ class Supervisor:
         f"{_READY_SECS:.0f} s. Preload less, or use start='spawn'."
       )
       self.fail(config_lib.Cause('zygote', None, (text,)))
-    for run in self._runs.values():
+    for run in self.runs.values():
       if run.state == 'backoff' and now >= run.restart_at:
         run.restarts += 1
-        self._start(run)
+        self.start(run)
       elif run.alive and now >= run.kill_at:
         run.kill_at = math.inf
         self._zygote.signal(run.task.name, signal.SIGKILL)
@@ -158,7 +159,7 @@ class Supervisor:
       self.every_second()
 
   def _advance_stop(self) -> None:
-    alive = [run for run in self._runs.values() if run.alive]
+    alive = [run for run in self.runs.values() if run.alive]
     stage = self._stop.next_stage({run.task.label for run in alive})
     for run in alive:
       if run.task.label in stage:
@@ -169,13 +170,14 @@ class Supervisor:
 
   def kill_all(self, why: str) -> None:
     """Kills all tasks; `why` begins the sentence that says so."""
-    alive = [run for run in self._runs.values() if run.alive]
+    alive = [run for run in self.runs.values() if run.alive]
     self.note(f'{why}, killing: {", ".join(run.task.name for run in alive)}.')
     for run in alive:
       run.state = 'killed'
       self._zygote.signal(run.task.name, signal.SIGKILL)
 
-  def _start(self, run: task_run.TaskRun) -> None:
+  def start(self, run: task_run.TaskRun) -> None:
+    """Gives a task a process."""
     run.state = 'starting'
     run.kill_at = math.inf
     run.reader = self._zygote.start(run.order)
@@ -195,21 +197,21 @@ class Supervisor:
           f'process with the preloaded modules cannot be forked, since '
           f'{message["reason_not_to_fork"]}.'
         )
-      for run in self._runs.values():
+      for run in self.runs.values():
         if run.state == 'waiting':
-          self._start(run)
+          self.start(run)
     elif message['event'] == 'failed':
       lines = output.shorten(message['error'].splitlines(), None)
       name = message.get('node', 'zygote')
       self.fail(config_lib.Cause(name, None, tuple(lines)))
     elif message['event'] == 'lost':
-      self._on_lost(message['tasks'], message['error'])
+      self._places.on_lost(message['tasks'], message['error'])
     elif message['event'] == 'placed':
-      self._on_placed(message['tasks'])
+      self._places.on_placed(message['tasks'])
     elif message['event'] == 'started':
-      self._on_started(self._runs[message['task']], message['pid'])
+      self._on_started(self.runs[message['task']], message['pid'])
     else:
-      self._on_exit(self._runs[message['task']], message['exit_code'])
+      self.on_exit(self.runs[message['task']], message['exit_code'])
 
   def _on_started(self, run: task_run.TaskRun, pid: int) -> None:
     run.pid = pid
@@ -218,9 +220,10 @@ class Supervisor:
       run.state = 'running'
     self._status_at = 0.0
 
-  def _on_exit(
+  def on_exit(
     self, run: task_run.TaskRun, exit_code: int, is_lost: bool = False
   ) -> None:
+    """Takes note of the end of a process, or of the loss of its node."""
     run.exit_code = exit_code
     self._status_at = 0.0
     # What it said last comes before what is said about it.
@@ -232,7 +235,7 @@ class Supervisor:
       self._forget(run)
     elif run.state == 'renewing':
       run.take_cause()
-      self._start(run)
+      self.start(run)
     elif asked and exit_code in (0, -signal.SIGTERM):
       run.state = 'stopped'
     elif exit_code == 0:
@@ -244,6 +247,8 @@ class Supervisor:
     self, run: task_run.TaskRun, asked: bool, is_lost: bool
   ) -> None:
     cause = run.take_cause()
+    if not asked and not is_lost and self._places.holds_back(run):
+      return
     # A task that was asked to stop and crashed has not saved what it should.
     delay = None if asked else run.budget.spend(time.monotonic(), run.lived)
     if delay is None:
@@ -262,43 +267,14 @@ class Supervisor:
     run.restart_at = time.monotonic() + delay
     self.note(f'{ended}; it starts again in {delay:g} s.')
 
-  def _on_lost(self, names: Sequence[str], error: str) -> None:
-    """Has the tasks of a node that is gone wait for another."""
-    self.note(f'{error} Its tasks start again when it has another place.')
-    for run in [self._runs[name] for name in names if name in self._runs]:
-      if run.state == 'renewing':
-        run.state = 'running'
-      if run.alive:
-        self._on_exit(run, -signal.SIGKILL, is_lost=True)
-      elif run.state == 'backoff':
-        run.state = 'lost'
-
-  def _on_placed(self, names: Sequence[str]) -> None:
-    """Starts the tasks of a lost node on the one that replaces it."""
-    told = [
-      self._runs[name]
-      for name in self._roster.on_moved(names)
-      if self._runs[name].alive and self._stop is None
-    ]
-    for run in told:
-      self._ask_to_stop(run, 'renewing')
-    if told:
-      self.note(
-        f'{", ".join(names)} moved; with the new address start again: '
-        f'{", ".join(run.task.name for run in told)}.'
-      )
-    for run in [self._runs[name] for name in names if name in self._runs]:
-      if run.state == 'lost':
-        run.restarts += 1
-        self._start(run)
-
-  def _ask_to_stop(self, run: task_run.TaskRun, state: str) -> None:
+  def ask_to_stop(self, run: task_run.TaskRun, state: str) -> None:
+    """Has a task stop, for a reason that its state tells."""
     run.state = state
     run.kill_at = time.monotonic() + self._config.grace
     self._zygote.signal(run.task.name, signal.SIGTERM)
 
   def _forget(self, run: task_run.TaskRun) -> None:
-    del self._runs[run.task.name]
+    del self.runs[run.task.name]
     self._roster.discharge(run.task.name)
     self._zygote.release(run.task.name)
 
@@ -309,7 +285,7 @@ class Supervisor:
     tail = tuple(self._zygote_log.tail)
     self.fail(config_lib.Cause('zygote', exit_code, tail))
     # The kernel has killed them with their parent.
-    for run in self._runs.values():
+    for run in self.runs.values():
       if not run.over:
         run.state = 'killed'
 
@@ -318,7 +294,7 @@ class Supervisor:
     exit_code = self.exit_code if self._state == 'ended' else None
     error = self._status.write(
       status.launcher(self._state, exit_code),
-      [run.describe() for run in self._runs.values()],
+      [run.describe() for run in self.runs.values()],
     )
     if error is not None:
       self.note(f'The status is no longer written: {error}')

@@ -198,17 +198,25 @@ def _backend(
   if settings.program == 'distributed':
     resize = functools.partial(_resize, settings, run_dir, given)
   if place.backend == 'ray':
-    from backends import ray_cluster
-
-    return functools.partial(
-      ray_cluster.run,
-      address=place.ray_address,
-      resources=given,
-      resize=resize,
-    )
+    return functools.partial(_run_on_ray, place, given, resize)
   from backends import local
 
   return functools.partial(local.run, resize=resize)
+
+
+def _run_on_ray(place: Place, given, resize, program, **how):
+  from backends import ray_cluster
+
+  try:
+    return ray_cluster.run(
+      program,
+      address=place.ray_address,
+      resources=given,
+      resize=resize,
+      **how,
+    )
+  except ray_cluster.NoClusterError as e:
+    raise WrongUsage(f'--ray_address: {e}') from e
 
 
 def _resize(
