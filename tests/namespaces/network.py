@@ -39,6 +39,19 @@ class Network:
     enter = ['ip', 'netns', 'exec', self._namespaces[host]]
     return [*enter, *('unshare', '--mount', 'sh', '-c', _ENTER, 'sh'), *command]
 
+  def namespace(self, host: str) -> str:
+    """Returns the name that `ip netns` knows a host by."""
+    return self._namespaces[host]
+
+  def limit(self, rate: str) -> None:
+    """Keeps the cable to a bandwidth, `1gbit` say, both ways."""
+    for host in self.addresses:
+      _run(
+        *('tc', '-netns', self._namespaces[host], 'qdisc', 'replace'),
+        *('dev', 'eth0', 'root', 'tbf', 'rate', rate),
+        *('burst', '1mb', 'latency', '50ms'),
+      )
+
   def set_link(self, state: str) -> None:
     """Cuts the cable by `down`, mends it by `up`."""
     self._ip('link', 'set', 'eth0', state, host='b')

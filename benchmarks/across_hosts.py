@@ -1,0 +1,152 @@
+"""How soon all readers of another host have new weights, over a real link.
+
+  python -m benchmarks.across_hosts [--megabytes=1,10,100] [--gigabits=1,10]
+
+Two hosts on this machine: network namespaces with a cable between, which the
+kernel's `tbf` keeps to a bandwidth. Server and learner are on one, all readers
+on the other. Bytes are those that the other host's network card has received.
+Needs root and iproute2.
+"""
+
+import ctypes
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from absl import app, flags
+
+from benchmarks import crew, peers
+from tests.namespaces import network
+
+_MEGABYTES = flags.DEFINE_list('megabytes', ['1', '10', '100'], 'Payloads.')
+_GIGABITS = flags.DEFINE_list('gigabits', ['1', '10'], 'Bandwidths, a second.')
+_READERS = flags.DEFINE_integer('readers', 4, 'Readers on the other host.')
+_REPEATS = flags.DEFINE_integer('repeats', 5, 'Versions pushed per figure.')
+
+_LEAVES = 20
+_CLONE_NEWNS, _CLONE_NEWNET = 0x20000, 0x40000000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+# A folder there is a host's memory.
+_MEMORY = '/dev/shm'
+_PEERS = (
+  lambda: peers.Container('container', host_cache=True),
+  peers.TfAgents,
+  peers.Courier,
+)
+_HEADER = 'Gbit/s      MB  way            ms, median   MB received   times ours'
+
+
+def _on(namespace: str, make: Callable[[], dict]) -> dict[str, Callable]:
+  """Moves this process to a host, its memory included, before it begins."""
+  libc = ctypes.CDLL(None, use_errno=True)
+  descriptor = os.open(f'/var/run/netns/{namespace}', os.O_RDONLY)
+  _check(libc.setns(descriptor, _CLONE_NEWNET))
+  os.close(descriptor)
+  _check(libc.unshare(_CLONE_NEWNS))
+  _check(libc.mount(None, b'/', None, _MS_REC | _MS_PRIVATE, None))
+  memory = os.path.join(_MEMORY, namespace)
+  os.makedirs(memory, exist_ok=True)
+  _check(libc.mount(memory.encode(), _MEMORY.encode(), None, _MS_BIND, None))
+  return make()
+
+
+def _check(result: int) -> None:
+  if result:
+    code = ctypes.get_errno()
+    raise OSError(code, os.strerror(code))
+
+
+def _serving(peer: peers.Peer, values: peers.Nest, host: str) -> dict:
+  address, kept = peer.serve(values)
+  port = address.rpartition(':')[2]
+  return {'address': lambda: f'{host}:{port}', 'kept': lambda: bool(kept)}
+
+
+def _pushing(peer: peers.Peer, address: str, values: peers.Nest) -> dict:
+  push = peer.pusher(address, values)
+
+  def timed() -> float:
+    start = time.monotonic()
+    push()
+    return start
+
+  return {'push': timed}
+
+
+def _reading(peer: peers.Peer, address: str, values: peers.Nest) -> dict:
+  pull = peer.reader(address, values)
+
+  def timed() -> float:
+    pull()
+    return time.monotonic()
+
+  return {'pull': timed}
+
+
+def measure(
+  net: network.Network, make_peer: Callable[[], peers.Peer], megabytes: float
+) -> dict[str, Any]:
+  """Times one way: from a push's start until the last reader has it."""
+  values = peers.make_values(megabytes, _LEAVES)
+  peer = make_peer()
+  a, b = (net.namespace(host) for host in ('a', 'b'))
+  host = net.addresses['a']
+  roles = [crew.Role(lambda: _on(a, lambda: _serving(peer, values, host)))]
+  try:
+    address = roles[0].call('address')
+    pusher = crew.Role(lambda: _on(a, lambda: _pushing(peer, address, values)))
+    crowd = [
+      crew.Role(lambda: _on(b, lambda: _reading(make_peer(), address, values)))
+      for _ in range(_READERS.value)
+    ]
+    roles += [pusher, *crowd]
+    seconds, received = [], []
+    for repeat in range(_REPEATS.value + 1):
+      before = net.received_bytes('b')
+      start = pusher.call('push')
+      for reader in crowd:
+        reader.start('pull')
+      end = max(reader.result() for reader in crowd)
+      if repeat:  # The first connects.
+        seconds.append(end - start)
+        received.append(net.received_bytes('b') - before)
+  finally:
+    for role in reversed(roles):
+      role.close()
+    for namespace in (a, b):
+      shutil.rmtree(os.path.join(_MEMORY, namespace), ignore_errors=True)
+  return {
+    'peer': peer.name,
+    'ms': statistics.median(seconds) * 1e3,
+    'mb': statistics.median(received) / 1e6,
+  }
+
+
+def main(_) -> None:
+  reason = network.missing()
+  if reason:
+    raise SystemExit(reason)
+  jax.config.update('jax_platforms', 'cpu')
+  print(f'{_READERS.value} readers on the other host\n\n{_HEADER}', flush=True)
+  for gigabits in _GIGABITS.value:
+    for megabytes in map(float, _MEGABYTES.value):
+      ours = None
+      for make_peer in _PEERS:
+        with network.connected() as net:
+          net.limit(f'{gigabits}gbit')
+          row = measure(net, make_peer, megabytes)
+        ours = ours or row['ms']
+        print(
+          f'{gigabits:>6} {megabytes:>7g}  {row["peer"]:<13} '
+          f'{row["ms"]:>11,.1f} {row["mb"]:>13,.1f} '
+          f'{row["ms"] / ours:>12.1f}',
+          flush=True,
+        )
+
+
+if __name__ == '__main__':
+  app.run(main)
