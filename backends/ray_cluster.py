@@ -124,6 +124,8 @@ class _Cluster:
     host = ray.util.get_node_ip_address()
     self._address = f'{host}:{self._door.port}'
     self._held: dict[str, Callable[[], None]] = {}
+    # Ray aborts this process if it goes on with an actor after its end.
+    self._lock = threading.Lock()
 
   def place(self, names: Sequence[str]) -> list[agent_client.Node]:
     """Has Ray find places for tasks; returns these as nodes.
@@ -177,9 +179,10 @@ class _Cluster:
     return joined.node(self._door, self._config, name, given.gpu, free)
 
   def _free(self, name: str, actor, group: Any) -> None:
-    if self._held.pop(name, None) is not None:
-      ray.kill(actor)
-      ray.util.remove_placement_group(group)
+    with self._lock:
+      if self._held.pop(name, None) is not None:
+        ray.kill(actor)
+        ray.util.remove_placement_group(group)
 
   def _lacking(self, names: Sequence[str], number: int) -> str:
     given = [self._given(name) for name in names]
