@@ -44,7 +44,7 @@ class Place:
       name = f'--lp_launch_type={self.launch_type}'
       if is_slurm:
         raise WrongUsage(f'--backend=slurm and {name} exclude each other')
-      if self.resources:
+      if self.resources and self.launch_type != 'vertex_ai':
         raise WrongUsage(f'--resources: {name} does not take any')
     if not is_slurm and (self.slurm or self.dry_run):
       flag = '--slurm' if self.slurm else '--dry_run'
