@@ -17,7 +17,7 @@ if __name__ == '__main__':
 from absl import app, flags
 
 from backends import slurm_script
-from programs import agents, commands, launching, vertex
+from programs import agents, commands, launching, scale, vertex
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -161,8 +161,9 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _BACKEND = flags.DEFINE_enum(
   'backend',
   'local',
-  ['local', 'slurm'],
-  'Where processes run: on this machine, or as a job of a Slurm cluster.',
+  ['local', 'slurm', 'ray'],
+  'Where processes run: on this machine, as a job of a Slurm cluster, or on '
+  'the nodes of a Ray cluster.',
 )
 _RESOURCES = flags.DEFINE_string(
   'resources',
@@ -175,6 +176,11 @@ _SLURM = flags.DEFINE_string(
   "sbatch's options for the job, or for a role's part of it: "
   'account=rl,time=1:00:00;learner:partition=gpu.',
 )
+_RAY_ADDRESS = flags.DEFINE_string(
+  'ray_address',
+  'auto',
+  'Of the Ray cluster, host and port; this machine is one of its nodes.',
+)
 _VERTEX = flags.DEFINE_string(
   'vertex',
   '',
@@ -185,6 +191,12 @@ _DRY_RUN = flags.DEFINE_bool(
 )
 _STOP = flags.DEFINE_bool(
   'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
+)
+_SCALE = flags.DEFINE_string(
+  'scale',
+  None,
+  'Have the run in --run_dir go on with so many actors, such as actor:8, and '
+  'end.',
 )
 _WRONG_USAGE = 2
 _INTERRUPTED = 130
@@ -202,6 +214,8 @@ def main(argv: list[str]) -> int:
       return commands.show_status(_run_dir())
     if _STOP.value:
       return commands.stop(_run_dir())
+    if _SCALE.value is not None:
+      return scale.scale(_run_dir(), _SCALE.value)
     if _REPORT.value:
       named = [*(_RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, _REPORT_PATH.value)
@@ -253,7 +267,12 @@ def checked(
   run.check()
   commands.check_sinks(_METRICS.value)
   place = launching.Place(
-    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
+    _BACKEND.value,
+    launch_type,
+    _RESOURCES.value,
+    _SLURM.value,
+    _DRY_RUN.value,
+    _RAY_ADDRESS.value,
   )
   place.check()
   return run, place
@@ -329,7 +348,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
-    if _BACKEND.value == 'local' or slurm_script.in_job():
+    if _BACKEND.value != 'slurm' or slurm_script.in_job():
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e

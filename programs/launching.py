@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools
+import importlib.util
 import pathlib
 import shlex
 import shutil
@@ -20,11 +22,12 @@ class Place:
   """The flags of `launch.py` that say where a program runs.
 
   Attributes:
-    backend: `local` or `slurm`.
+    backend: `local`, `slurm` or `ray`.
     launch_type: `local`, or one of Launchpad's own launch types.
     resources: what each role is given, as `resources.parse` reads it.
     slurm: sbatch's options, as `slurm_script.parse_options` reads them.
     dry_run: whether to print the job's script alone.
+    ray_address: of the cluster.
   """
 
   backend: str
@@ -32,6 +35,7 @@ class Place:
   resources: str
   slurm: str
   dry_run: bool
+  ray_address: str
 
   def check(self) -> None:
     """Checks what can be checked without the program.
@@ -42,8 +46,10 @@ class Place:
     is_slurm = self.backend == 'slurm'
     if self.launch_type != 'local':
       name = f'--lp_launch_type={self.launch_type}'
-      if is_slurm:
-        raise WrongUsage(f'--backend=slurm and {name} exclude each other')
+      if self.backend != 'local':
+        raise WrongUsage(
+          f'--backend={self.backend} and {name} exclude each other'
+        )
       if self.resources and self.launch_type != 'vertex_ai':
         raise WrongUsage(f'--resources: {name} does not take any')
     if not is_slurm and (self.slurm or self.dry_run):
@@ -51,6 +57,10 @@ class Place:
       raise WrongUsage(f'{flag} needs --backend=slurm')
     self.resources_by_role()
     self.options_by_role()
+    if self.backend == 'ray' and importlib.util.find_spec('ray') is None:
+      raise WrongUsage(
+        "--backend=ray needs a package: pip install 'launchpad-rl[ray]'"
+      )
     if is_slurm and not self.dry_run and shutil.which('sbatch') is None:
       raise WrongUsage(
         '--backend=slurm: sbatch is not there; type the command on a login '
@@ -122,15 +132,13 @@ def run(
   Raises:
     WrongUsage: the program cannot be made.
   """
-  from backends import local, slurm
   from programs import roles
   from reporting import curve, profile, summary
   from reporting.sinks import followers
   from view import live, region
   from watchdog import stall
 
-  is_slurm = place.backend == 'slurm'
-  given = slurm.resources() if is_slurm else place.resources_by_role()
+  given = _given(place)
   print(f'{"run directory":<15}{run_dir}', flush=True)
   with contextlib.ExitStack() as stack:
     printer = stack.enter_context(live.show(run_dir, settings, watch.quiet))
@@ -144,7 +152,7 @@ def run(
         run_dir, watch.stuck_after, lambda line: printer('watchdog', 0, line)
       )
     )
-    result = (slurm if is_slurm else local).run(
+    result = _backend(settings, run_dir, place, given)(
       lambda: _make_program(settings, run_dir, given),
       config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
@@ -165,6 +173,59 @@ def run(
   if result.exit_code == 0:
     commands.keep_policy(run_dir, settings)
   return result.exit_code
+
+
+def _given(place: Place) -> dict[str, resources_lib.Resources]:
+  if place.backend != 'slurm':
+    return place.resources_by_role()
+  from backends import slurm
+
+  return slurm.resources()
+
+
+def _backend(
+  settings: Settings,
+  run_dir: pathlib.Path,
+  place: Place,
+  given: dict[str, resources_lib.Resources],
+):
+  """Returns what runs a program at a place, as `backends.local.run` does."""
+  if place.backend == 'slurm':
+    from backends import slurm
+
+    return slurm.run
+  resize = None
+  if settings.program == 'distributed':
+    resize = functools.partial(_resize, settings, run_dir, given)
+  if place.backend == 'ray':
+    return functools.partial(_run_on_ray, place, given, resize)
+  from backends import local
+
+  return functools.partial(local.run, resize=resize)
+
+
+def _run_on_ray(place: Place, given, resize, program, **how):
+  from backends import ray_cluster
+
+  try:
+    return ray_cluster.run(
+      program,
+      address=place.ray_address,
+      resources=given,
+      resize=resize,
+      **how,
+    )
+  except ray_cluster.NoClusterError as e:
+    raise WrongUsage(f'--ray_address: {e}') from e
+
+
+def _resize(
+  settings: Settings, run_dir: pathlib.Path, given, label: str, count: int
+):
+  """Makes the program with so many actors, which it now is."""
+  del label  # There is no other role of which there may be more.
+  changed = dataclasses.replace(settings, num_actors=count)
+  return _make_program(changed, run_dir, given)
 
 
 def run_stock(

@@ -23,7 +23,7 @@ _SETTINGS = settings.Settings(
   checkpoint_replay=False,
   profile=False,
 )
-_DRY = launching.Place('slurm', 'local', '', '', dry_run=True)
+_DRY = launching.Place('slurm', 'local', '', '', dry_run=True, ray_address='')
 
 
 @pytest.mark.parametrize(
