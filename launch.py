@@ -17,7 +17,7 @@ if __name__ == '__main__':
 from absl import app, flags
 
 from backends import slurm_script
-from programs import agents, commands, launching, scale
+from programs import agents, commands, launching, scale, vertex
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -181,6 +181,11 @@ _RAY_ADDRESS = flags.DEFINE_string(
   'auto',
   'Of the Ray cluster, host and port; this machine is one of its nodes.',
 )
+_VERTEX = flags.DEFINE_string(
+  'vertex',
+  '',
+  'With --lp_launch_type=vertex_ai, the kind of GPU: gpu=T4, which it is.',
+)
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run', False, "Print the job's script instead of submitting it."
 )
@@ -237,6 +242,8 @@ def train(launch_type: str) -> int:
   """
   run, place = checked(launch_type)
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
+  if launch_type == 'vertex_ai':
+    vertex.check(_VERTEX.value, run_dir)
   if _DRY_RUN.value:
     return launching.submit(run, run_dir, place)
   make_run_dir(run, run_dir)
@@ -298,6 +305,9 @@ def launch(
 ) -> int:
   """Has the run begin where it is to be; returns the exit code."""
   watch = launching.Watch(_STUCK_AFTER.value, _QUIET.value, _METRICS.value)
+  if place.launch_type == 'vertex_ai':
+    given = place.resources_by_role()
+    return vertex.submit(run, run_dir, given, _VERTEX.value)
   if place.launch_type != 'local':
     return launching.run_stock(run, run_dir, place.launch_type, watch)
   if place.backend == 'slurm' and not slurm_script.in_job():

@@ -5,6 +5,7 @@ sys.exit(result.exit_code)
 """
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from backends import (
   loopback,
   machines,
   output,
+  port_guard,
   scaling,
   zygote_client,
 )
@@ -67,8 +69,9 @@ def run(
     stack.callback(shutil.rmtree, directory, ignore_errors=True)
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
     stack.callback(listener.close)
-    ports = loopback.ReservedPorts()
+    ports = loopback.ReservedPorts(list_path=os.path.join(directory, 'ports'))
     stack.callback(ports.close)
+    config = _guarded(config, ports, on_line or output.Printer())
     zygote = zygote_client.ZygoteClient(
       directory, config.preload, config.start == 'fork', config.default_env
     )
@@ -84,3 +87,17 @@ def run(
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result
+
+
+def _guarded(
+  config: LocalConfig, ports: loopback.ReservedPorts, on_line: output.OnLine
+) -> LocalConfig:
+  """Has the tasks hear nobody on other machines, or says why they do."""
+  try:
+    port_guard.check()
+  except OSError as e:
+    text = f'The servers of this run can be reached from other machines: {e}.'
+    on_line('launcher', 0, text)
+    return config
+  env = {**config.default_env, port_guard.PORTS_PATH: ports.list_path}
+  return dataclasses.replace(config, default_env=env)

@@ -17,7 +17,7 @@ from absl import app, flags
 from launchpad.launch import worker_manager
 from launchpad.nodes.python import node
 
-from backends import environment, linux, wire
+from backends import environment, linux, port_guard, wire
 
 # Files whose frames tell nothing at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
@@ -61,6 +61,7 @@ def run(order: wire.Order) -> NoReturn:
 
 def _run_function(order: wire.Order) -> None:
   environment.apply(order.env)
+  port_guard.install_from_environment()
   # Loaded first, because the modules that it needs may define flags; and left
   # in no variable, so that what it made is finalized when it returns.
   with open(order.function_path, 'rb') as f:

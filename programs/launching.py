@@ -50,7 +50,7 @@ class Place:
         raise WrongUsage(
           f'--backend={self.backend} and {name} exclude each other'
         )
-      if self.resources:
+      if self.resources and self.launch_type != 'vertex_ai':
         raise WrongUsage(f'--resources: {name} does not take any')
     if not is_slurm and (self.slurm or self.dry_run):
       flag = '--slurm' if self.slurm else '--dry_run'
