@@ -16,8 +16,8 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from backends import slurm_script
-from programs import agents, commands, launching
+from backends import kubernetes_manifests, slurm_script
+from programs import agents, commands, jobsets, launching, submitting
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -161,8 +161,9 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _BACKEND = flags.DEFINE_enum(
   'backend',
   'local',
-  ['local', 'slurm'],
-  'Where processes run: on this machine, or as a job of a Slurm cluster.',
+  ['local', 'slurm', 'kubernetes'],
+  'Where processes run: on this machine, as a job of a Slurm cluster, or as a '
+  'JobSet of a Kubernetes cluster.',
 )
 _RESOURCES = flags.DEFINE_string(
   'resources',
@@ -175,8 +176,17 @@ _SLURM = flags.DEFINE_string(
   "sbatch's options for the job, or for a role's part of it: "
   'account=rl,time=1:00:00;learner:partition=gpu.',
 )
+_KUBERNETES = flags.DEFINE_string(
+  'kubernetes',
+  '',
+  'The image, the volume and what else the run, or the pods of a role, need: '
+  'image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;replay:memory=16Gi;'
+  'learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
+)
 _DRY_RUN = flags.DEFINE_bool(
-  'dry_run', False, "Print the job's script instead of submitting it."
+  'dry_run',
+  False,
+  "Print the job's script, or the manifests, instead of submitting them.",
 )
 _STOP = flags.DEFINE_bool(
   'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
@@ -193,6 +203,9 @@ def main(argv: list[str]) -> int:
     print(agents.table())
     return 0
   try:
+    if (_STATUS.value or _STOP.value) and _BACKEND.value == 'kubernetes':
+      act = jobsets.show_status if _STATUS.value else jobsets.stop
+      return act(_run_dir(), _KUBERNETES.value)
     if _STATUS.value:
       return commands.show_status(_run_dir())
     if _STOP.value:
@@ -223,8 +236,9 @@ def train(launch_type: str) -> int:
   """
   run, place = checked(launch_type)
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
-  if _DRY_RUN.value:
-    return launching.submit(run, run_dir, place)
+  # The volume of a Kubernetes cluster is not to be seen from here.
+  if _DRY_RUN.value or place.backend == 'kubernetes':
+    return submitting.submit(run, run_dir, place)
   make_run_dir(run, run_dir)
   try:
     return launch(run, run_dir, place)
@@ -246,7 +260,12 @@ def checked(
   run.check()
   commands.check_sinks(_METRICS.value)
   place = launching.Place(
-    _BACKEND.value, launch_type, _RESOURCES.value, _SLURM.value, _DRY_RUN.value
+    _BACKEND.value,
+    launch_type,
+    _RESOURCES.value,
+    _SLURM.value,
+    _KUBERNETES.value,
+    _DRY_RUN.value,
   )
   place.check()
   return run, place
@@ -282,7 +301,7 @@ def launch(
   if place.launch_type != 'local':
     return launching.run_stock(run, run_dir, place.launch_type, watch)
   if place.backend == 'slurm' and not slurm_script.in_job():
-    return launching.submit(run, run_dir, place)
+    return submitting.submit(run, run_dir, place)
   return launching.run(run, run_dir, place, watch)
 
 
@@ -313,8 +332,12 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   """
   if _RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
+  # A launcher in a pod is started by the same command each time.
+  begins = kubernetes_manifests.in_launcher() and not run_dir_lib.holds_run(
+    run_dir
+  )
   try:
-    if _RESUME.value:
+    if _RESUME.value and not begins:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
     else:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import subprocess
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +13,12 @@ from backends import kubernetes_manifests
 _COMMAND_SECS = 60.0
 # Longer than a pod's time of grace.
 _STOP_SECS = 120.0
+_POLL_SECS = 1.0
 _JOB_SET = 'jobsets.jobset.x-k8s.io'
 _KINDS = (_JOB_SET, 'networkpolicies.networking.k8s.io', 'secrets')
 _FINISHED = ('Completed', 'Failed')
+# Of a pod, which may be there still for its output.
+_ENDED = ('Succeeded', 'Failed')
 # What kubectl's libraries log beside what it says itself.
 _NOISE = re.compile(r'[EWI]\d{4} |Warning: ')
 _NO_SERVER = 'localhost:8080'
@@ -101,11 +105,14 @@ class Cluster:
     """
     patch = json.dumps({'spec': {'suspend': True}})
     self._call('patch', _JOB_SET, name, '--type=merge', f'--patch={patch}')
-    self._call(
-      *('wait', 'pods', f'--selector={_label(name)}', '--for=delete'),
-      f'--timeout={_STOP_SECS:.0f}s',
-      timeout=_STOP_SECS + _COMMAND_SECS,
-    )
+    deadline = time.monotonic() + _STOP_SECS
+    while left := self._living(name):
+      if time.monotonic() > deadline:
+        raise KubernetesError(
+          f'{", ".join(left)} did not end within {_STOP_SECS:.0f} s; '
+          f'`kubectl describe jobset {name}` says more'
+        )
+      time.sleep(_POLL_SECS)
 
   def remove(self, name: str) -> None:
     """Removes the objects of a run, and waits for that.
@@ -128,6 +135,10 @@ class Cluster:
       for name in ('context', 'namespace')
       if name in self.options
     ]
+
+  def _living(self, name: str) -> list[str]:
+    states = self.pods(name)
+    return [pod for pod in states if states[pod] not in _ENDED]
 
   def _get(self, *what: str) -> dict[str, Any]:
     text = self._call('get', *what, '--output=json')

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from backends import slurm_job, slurm_script
-from programs import launching, settings
+from programs import launching, settings, submitting
 
 _SETTINGS = settings.Settings(
   agent='sac',
@@ -23,7 +23,7 @@ _SETTINGS = settings.Settings(
   checkpoint_replay=False,
   profile=False,
 )
-_DRY = launching.Place('slurm', 'local', '', '', dry_run=True)
+_DRY = launching.Place('slurm', 'local', '', '', '', dry_run=True)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_without_slurm_a_job_is_refused(monkeypatch):
 
 def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
   place = dataclasses.replace(_DRY, resources='learner:gpu=1,cpu=4')
-  assert launching.submit(_SETTINGS, tmp_path / 'run', place) == 0
+  assert submitting.submit(_SETTINGS, tmp_path / 'run', place) == 0
   script = capsys.readouterr().out
   assert script.startswith('#!/bin/bash\n# learner/0\n')
   assert script.count('#SBATCH hetjob') == 1
@@ -68,11 +68,11 @@ def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
 def test_resources_of_an_unknown_role_are_refused(tmp_path):
   place = dataclasses.replace(_DRY, resources='actors:cpu=2')
   with pytest.raises(settings.WrongUsage, match="--resources: .*'actors'"):
-    launching.submit(_SETTINGS, tmp_path / 'run', place)
+    submitting.submit(_SETTINGS, tmp_path / 'run', place)
 
 
 def test_a_run_dir_that_breaks_the_script_is_refused(tmp_path):
   run_dir = tmp_path / 'a\nb'
   with pytest.raises(settings.WrongUsage, match='--run_dir: .* line break'):
-    launching.submit(_SETTINGS, run_dir, _DRY)
+    submitting.submit(_SETTINGS, run_dir, _DRY)
   assert not run_dir.exists()
