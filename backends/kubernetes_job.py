@@ -21,6 +21,7 @@ _FINISHED = ('Completed', 'Failed')
 _ENDED = ('Succeeded', 'Failed')
 # What kubectl's libraries log beside what it says itself.
 _NOISE = re.compile(r'[EWI]\d{4} |Warning: ')
+_OF_STDIN = 'error when creating "STDIN": '
 _NO_SERVER = 'localhost:8080'
 _NO_JOB_SET = ('resource type "jobsets"', 'no matches for kind "JobSet"')
 
@@ -211,11 +212,11 @@ def _pod_state(pod: Mapping[str, Any]) -> str:
 
 def _sentence(verb: str, done: subprocess.CompletedProcess) -> str:
   lines = [
-    line.strip()
+    line.strip().replace(_OF_STDIN, '')
     for line in done.stderr.splitlines()
     if line.strip() and not _NOISE.match(line)
   ]
-  text = ' '.join(lines) or f'exit code {done.returncode}'
+  text = '; '.join(lines) or f'exit code {done.returncode}'
   if _NO_SERVER in text:
     return (
       'kubectl has no context: name one by --kubernetes=context=NAME; '
