@@ -332,17 +332,18 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   """
   if _RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
-  # A launcher in a pod is started by the same command each time.
-  begins = kubernetes_manifests.in_launcher() and not run_dir_lib.holds_run(
-    run_dir
-  )
+  in_pod = kubernetes_manifests.in_launcher()
+  # A pod has the same command at its first start and at each later one.
+  begins = in_pod and not run_dir_lib.holds_run(run_dir)
   try:
     if _RESUME.value and not begins:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
-    if _BACKEND.value == 'local' or slurm_script.in_job():
+    # Kubernetes has one such pod at a time, and a volume may know the lock of
+    # one whose node was lost for longer than that.
+    if not in_pod and (_BACKEND.value == 'local' or slurm_script.in_job()):
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e

@@ -32,15 +32,13 @@ class Server:
 
   Attributes:
     objects: by resource and name.
-    asked: method and path of each request that was about an object.
-    refused: by method, the message and reason with which it is refused.
+    refused: by method and resource, message and reason of the refusal.
     on_patch: what happens in the cluster after a patch.
   """
 
   def __init__(self):
     self.objects: dict[tuple[str, str], dict[str, Any]] = {}
-    self.asked: list[str] = []
-    self.refused: dict[str, tuple[str, str]] = {}
+    self.refused: dict[tuple[str, str], tuple[str, str]] = {}
     self.on_patch = lambda: None
 
   def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
@@ -56,9 +54,8 @@ class Server:
         'metadata': {'name': namespace},
       }
     resource, *rest = rest
-    self.asked.append(' '.join([method, resource, *rest]))
-    if method in self.refused:
-      return _failure(403, *self.refused[method])
+    if (method, resource) in self.refused:
+      return _failure(403, *self.refused[method, resource])
     if method == 'POST':
       return self._create(resource, body)
     if not rest:

@@ -104,7 +104,7 @@ def test_a_pod_that_waits_says_for_what(server):
 
 
 def test_what_the_cluster_refuses_is_said_as_it_says_it(server):
-  server.refused['POST'] = ('quota exceeded', 'Forbidden')
+  server.refused['POST', 'secrets'] = ('quota exceeded', 'Forbidden')
   with pytest.raises(kubernetes_job.KubernetesError) as e:
     _HERE.create(_manifests())
   assert 'quota exceeded' in str(e.value)
