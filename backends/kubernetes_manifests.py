@@ -96,7 +96,7 @@ def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     'metadata': {'name': own},
     'spec': {
       # JobSet makes the headless service that these names need.
-      'network': {'enableDNSHostnames': True, 'publishNotReadyAddresses': True},
+      'network': {'enableDNSHostnames': True},
       'successPolicy': {'operator': 'All', 'targetReplicatedJobs': [LAUNCHER]},
       'failurePolicy': {
         'maxRestarts': 0,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -175,19 +176,19 @@ def test_options_of_an_unknown_role_are_refused():
 
 def test_a_launcher_in_its_pod_begins_and_goes_on(tmp_path):
   code = (
-    'import pathlib, sys, launch\n'
+    'import dataclasses, pathlib, sys, launch\n'
     'from absl import flags\n'
     'flags.FLAGS(sys.argv)\n'
     'path, run = pathlib.Path(launch._run_dir()), launch.settings()\n'
     'launch.make_run_dir(run, path)\n'
-    'launch.run_dir_lib.write_config(path, launch.dataclasses.asdict(run))\n'
+    'launch.run_dir_lib.write_config(path, dataclasses.asdict(run))\n'
   )
 
   def start(*flags):
     return subprocess.run(
       [sys.executable, '-c', code, '--resume', *flags],
       cwd=runs.ROOT,
-      env={**runs.os.environ, 'LAUNCHPAD_LISTEN': '7700'},
+      env={**os.environ, 'LAUNCHPAD_LISTEN': '7700'},
       capture_output=True,
       text=True,
       timeout=60,
