@@ -17,7 +17,7 @@ if __name__ == '__main__':
 from absl import app, flags
 
 from backends import kubernetes_manifests, slurm_script
-from programs import agents, commands, jobsets, launching, submitting
+from programs import agents, commands, jobsets, launching, scale, submitting
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -161,9 +161,9 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _BACKEND = flags.DEFINE_enum(
   'backend',
   'local',
-  ['local', 'slurm', 'kubernetes'],
-  'Where processes run: on this machine, as a job of a Slurm cluster, or as a '
-  'JobSet of a Kubernetes cluster.',
+  ['local', 'slurm', 'kubernetes', 'ray'],
+  'Where processes run: on this machine, as a job of a Slurm cluster, as a '
+  'JobSet of a Kubernetes cluster, or on the nodes of a Ray cluster.',
 )
 _RESOURCES = flags.DEFINE_string(
   'resources',
@@ -183,6 +183,11 @@ _KUBERNETES = flags.DEFINE_string(
   'image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;replay:memory=16Gi;'
   'learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
 )
+_RAY_ADDRESS = flags.DEFINE_string(
+  'ray_address',
+  'auto',
+  'Of the Ray cluster, host and port; this machine is one of its nodes.',
+)
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
   False,
@@ -190,6 +195,12 @@ _DRY_RUN = flags.DEFINE_bool(
 )
 _STOP = flags.DEFINE_bool(
   'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
+)
+_SCALE = flags.DEFINE_string(
+  'scale',
+  None,
+  'Have the run in --run_dir go on with so many actors, such as actor:8, and '
+  'end.',
 )
 _WRONG_USAGE = 2
 _INTERRUPTED = 130
@@ -210,6 +221,8 @@ def main(argv: list[str]) -> int:
       return commands.show_status(_run_dir())
     if _STOP.value:
       return commands.stop(_run_dir())
+    if _SCALE.value is not None:
+      return scale.scale(_run_dir(), _SCALE.value)
     if _REPORT.value:
       named = [*(_RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, _REPORT_PATH.value)
@@ -266,6 +279,7 @@ def checked(
     _SLURM.value,
     _KUBERNETES.value,
     _DRY_RUN.value,
+    _RAY_ADDRESS.value,
   )
   place.check()
   return run, place
@@ -343,7 +357,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
       run_dir_lib.create(run_dir)
     # Kubernetes has one such pod at a time, and a volume may know the lock of
     # one whose node was lost for longer than that.
-    if not in_pod and (_BACKEND.value == 'local' or slurm_script.in_job()):
+    if not in_pod and (_BACKEND.value != 'slurm' or slurm_script.in_job()):
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e

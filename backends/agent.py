@@ -2,8 +2,9 @@
 
 The launcher, on one of the nodes, has each node's agent start and signal tasks,
 and hears from it what they print and how they end. The two talk over the
-agent's standard input and output, which `srun` carries. When its input ends it
-ends too, and takes every process of its node along.
+agent's standard input and output, which `srun` carries, or over TCP; see
+`join`. When the launcher is gone it ends too, and takes every process of its
+node along.
 """
 
 import contextlib
@@ -21,7 +22,11 @@ _DEVICES = 'CUDA_VISIBLE_DEVICES'
 
 
 class Agent:
-  """Passes on what the launcher wants and what the zygote and tasks say."""
+  """Passes on what the launcher wants and what the zygote and tasks say.
+
+  Attributes:
+    is_dismissed: whether the launcher has said that it needs it no more.
+  """
 
   def __init__(
     self, stream: wire.Stream, config: dict[str, Any], directory: str
@@ -49,6 +54,7 @@ class Agent:
     self._readers: dict[str, output.LineReader] = {}
     self._ready = False
     self._over = False
+    self.is_dismissed = False
     self._selector = selectors.DefaultSelector()
     self._watch(stream, self._on_launcher)
     self._watch(self._listener, self._on_stop)
@@ -84,6 +90,8 @@ class Agent:
         self._stream.send({'event': 'reserved', 'address': address})
       elif message['do'] == 'start':
         self._start(wire.Order(*message['order']))
+      elif message['do'] == 'leave':
+        self.is_dismissed = True
       else:
         self._zygote.signal(message['task'], message['signal'])
 
@@ -144,27 +152,42 @@ def _share_out(
   return result
 
 
-def main() -> None:
-  """Entry: `argv[1]` holds the run's directory."""
-  # They are for the launcher to handle, also when sent to every node.
+def ignore_signals() -> None:
+  """Leaves them to the launcher, also when they are sent to every node."""
   for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(signum, signal.SIG_IGN)
-  stream = wire.Stream(0, os.dup(1))
-  os.dup2(2, 1)
+
+
+def work(stream: wire.Stream) -> bool:
+  """Is a node's agent for as long as the launcher is there.
+
+  Args:
+    stream: to the launcher.
+
+  Returns:
+    Whether that has said that the node is needed no more.
+  """
   messages = []
   while not messages:
     messages = stream.receive()
     if messages is None:
-      return
+      return False
   config, *others = messages
   directory = tempfile.mkdtemp(prefix='launchpad-node-')
   try:
-    with (
-      contextlib.closing(Agent(stream, config, directory)) as agent,
+    with contextlib.closing(Agent(stream, config, directory)) as agent:
       # A launcher that is gone shows when it is spoken to as well.
-      contextlib.suppress(BrokenPipeError),
-    ):
-      agent.obey(others)
-      agent.serve()
+      with contextlib.suppress(ConnectionError):
+        agent.obey(others)
+        agent.serve()
+      return agent.is_dismissed
   finally:
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def main() -> None:
+  """Entry of an agent that the launcher starts."""
+  ignore_signals()
+  stream = wire.Stream(0, os.dup(1))
+  os.dup2(2, 1)
+  work(stream)

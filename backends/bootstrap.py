@@ -8,7 +8,7 @@ _PATHS_FILE = 'sys_path.json'
 _CODE = (
   'import json, sys; directory = sys.argv[1]; '
   f'sys.path[:] = json.load(open(directory + "/{_PATHS_FILE}")); '
-  'from backends import {module}; {module}.main()'
+  'from backends import {module}; sys.exit({module}.main())'
 )
 
 

@@ -76,6 +76,8 @@ class LocalConfig:
     restart: policies by label. A crash of a task without one ends the run.
     stop_order: labels in the order in which they are asked to stop, those of
       one inner sequence together. Labels it does not have are in the first.
+    spare: labels of tasks that the run can go on without, for a while, when
+      their node is lost.
     grace: seconds from the request to stop until what still runs is killed.
     log_dir: a folder for `<label>_<index>.log`, `launcher.log` and
       `status.json`; None keeps no files.
@@ -91,6 +93,7 @@ class LocalConfig:
   start: Literal['fork', 'spawn'] = 'fork'
   restart: Mapping[str, RestartPolicy] = dataclasses.field(default_factory=dict)
   stop_order: Sequence[Sequence[str]] = ()
+  spare: Sequence[str] = ()
   grace: float = 15.0
   log_dir: str | None = None
 

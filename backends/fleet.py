@@ -1,43 +1,41 @@
 """The zygotes of several nodes, to the launcher as if they were one."""
 
 import contextlib
-import dataclasses
+import functools
 import os
 import queue
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backends import loopback, output, wire
+from backends import agent_client, links, loopback, output, wire
 
 _ANSWER_SECS = 120.0
 _END_SECS = 15.0
 _LAST_LINES = 10
+
+AgentClient = agent_client.AgentClient
 
 
 class NodeLostError(ConnectionError):
   """A node's agent has ended, or does not answer."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Node:
-  """One machine of the run.
+def started(
+  name: str, host: str, tasks: Mapping[str, int], command: Sequence[str]
+) -> agent_client.Node:
+  """Returns a node whose agent is started by a command, input and output ours.
 
-  Attributes:
-    name: what people call it.
-    host: the address that the others reach it at.
-    tasks: the names of those that live there, each with the number of
-      accelerators that it is given.
-    command: starts `backends.agent` there, its input and output with us.
+  Args:
+    name: as of an `agent_client.Node`.
+    host: the address that the other nodes reach it at.
+    tasks: as of an `agent_client.Node`.
+    command: starts `backends.agent` there.
   """
-
-  name: str
-  host: str
-  tasks: Mapping[str, int]
-  command: Sequence[str]
+  reach = functools.partial(links.Started, command, host)
+  return agent_client.Node(name, tasks, reach, host=host)
 
 
 class Fleet:
@@ -49,13 +47,13 @@ class Fleet:
 
   def __init__(
     self,
-    nodes: Sequence[Node],
+    nodes: Sequence[agent_client.Node],
     stopper: loopback.FifoStopper,
     preload: Sequence[str],
     fork: bool,
     env: Mapping[str, str | None],
   ):
-    """Starts the agents; `ready` is said when all have imported.
+    """Reaches for the agents; `ready` is said when all have imported.
 
     Args:
       nodes: where to; each task of the run is on one of them.
@@ -65,30 +63,42 @@ class Fleet:
       env: environment variables that all tasks share; None unsets.
     """
     self._stopper = stopper
+    self._config = {'preload': list(preload), 'fork': fork, 'env': dict(env)}
     self.channel, theirs = wire.pair()
     self._events = wire.Channel(theirs)
     pipe, self._notes = os.pipe()
     self.reader = output.LineReader(pipe)
     self._lock = threading.Lock()
-    self._reasons: list[str | None] = []
+    self._not_ready = {node.name for node in nodes}
+    self._reasons: list[str] = []
     self._closing = False
     self.lost: list[str] = []
-    self._nodes = [_Agent(node, self._notes) for node in nodes]
-    self._of = {task: each for each in self._nodes for task in each.node.tasks}
-    for each in self._nodes:
-      each.send(
-        {
-          'host': each.node.host,
-          'preload': list(preload),
-          'fork': fork,
-          'env': dict(env),
-          'gpus': {t: count for t, count in each.node.tasks.items() if count},
-        }
-      )
-      each.thread = threading.Thread(
-        target=self._read, args=[each], name=each.node.name, daemon=True
-      )
-      each.thread.start()
+    self._of: dict[str, AgentClient] = {}
+    for node in nodes:
+      self.add(node)
+
+  def add(self, node: agent_client.Node) -> None:
+    """Reaches for the agent of one more node."""
+    agent = AgentClient(node)
+    self._of.update(dict.fromkeys(node.tasks, agent))
+    agent.thread = threading.Thread(
+      target=self._serve, args=[agent], name=node.name, daemon=True
+    )
+    agent.thread.start()
+
+  def wait_for(self, tasks: Sequence[str]) -> None:
+    """Waits until there are agents on the nodes of tasks.
+
+    Raises:
+      NodeLostError: there will be none; the nodes of these tasks are given up.
+    """
+    for task in tasks:
+      self._of[task].up.wait()
+    lacking = [self._of[t].epitaph for t in tasks if self._of[t].epitaph]
+    if lacking:
+      for task in tasks:
+        self.release(task)
+      raise NodeLostError(' '.join(lacking))
 
   def reserve(self, label: str, index: int) -> loopback.FixedAddress:
     """Takes a port on the node of a task; returns its address.
@@ -97,20 +107,30 @@ class Fleet:
       NodeLostError: the node's agent has ended or does not answer.
     """
     agent = self._of[f'{label}/{index}']
+    agent.up.wait()
     agent.send({'do': 'reserve'})
     try:
-      address = agent.replies.get(timeout=_ANSWER_SECS)
+      text = agent.replies.get(timeout=_ANSWER_SECS)
     except queue.Empty:
       raise NodeLostError(
         f'{agent.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
       ) from None
-    if address is None:
+    if text is None:
       lines = self.reader.read()[-_LAST_LINES:]
-      raise NodeLostError('\n'.join([*lines, agent.epitaph()]))
-    return loopback.FixedAddress(address)
+      raise NodeLostError('\n'.join([*lines, agent.epitaph]))
+    address = loopback.FixedAddress(text)
+    agent.addresses.append(address)
+    return address
 
   def receive(self) -> dict[str, Any] | None:
-    return self.channel.receive()[0]
+    message = self.channel.receive()[0]
+    if message is not None and message['event'] == 'placed':
+      agent = self._of[message['tasks'][0]]
+      for address, text in zip(
+        agent.addresses, message.pop('addresses'), strict=True
+      ):
+        address.move(text)
+    return message
 
   def start(self, order: wire.Order) -> output.LineReader:
     """Asks for a process; returns its output."""
@@ -124,6 +144,10 @@ class Fleet:
     agent = self._of[task]
     agent.send({'do': 'signal', 'task': task, 'signal': signum})
 
+  def release(self, task: str) -> None:
+    """Ends the agent of a node whose only task has left the run."""
+    self._of.pop(task).hang_up()
+
   def wait(self) -> int:
     """As of a `ZygoteClient`, whose channel would have ended by itself."""
     return 0
@@ -135,119 +159,106 @@ class Fleet:
       return
     self._closing = True
     deadline = time.monotonic() + _END_SECS
-    for agent in self._nodes:
-      with contextlib.suppress(OSError):
-        agent.process.stdin.close()
-    for agent in self._nodes:
-      agent.end(max(deadline - time.monotonic(), 0.1))
+    agents = set(self._of.values())
+    for agent in agents:
+      agent.hang_up()
+    for agent in agents:
+      if agent.is_reaching:
+        continue  # For one that would be told to leave.
+      agent.thread.join(max(deadline - time.monotonic(), 0.1))
+      agent.end(0.1)
       agent.thread.join(_END_SECS)
     os.close(self._notes)
 
-  def _read(self, agent: '_Agent') -> None:
-    while (messages := agent.stream.receive()) is not None:
-      for message in messages:
-        self._take(agent, message)
-    self._on_end(agent)
+  def _serve(self, agent: AgentClient) -> None:
+    """Talks with one node's agents, one after the other."""
+    while True:
+      try:
+        agent.reach(self._config, self._notes)
+      except links.NoAgentError as e:
+        self._give_up(agent, str(e))
+        return
+      if agent.is_released:
+        agent.hang_up()
+      self._tell_if_placed(agent)
+      while (messages := agent.receive()) is not None:
+        for message in messages:
+          self._take(agent, message)
+      agent.end(_END_SECS)
+      if self._closing or agent.is_released:
+        # Whoever waits for an address may now say how it ended.
+        agent.replies.put(None)
+        agent.node.free()
+        return
+      if not agent.node.returns:
+        self._give_up(agent, agent.epitaph)
+        return
+      self._tell(
+        {
+          'event': 'lost',
+          'tasks': list(agent.node.tasks),
+          'error': agent.epitaph,
+        }
+      )
+      agent.close_outputs()
 
-  def _take(self, agent: '_Agent', message: dict[str, Any]) -> None:
+  def _give_up(self, agent: AgentClient, error: str) -> None:
+    agent.epitaph = error
+    agent.replies.put(None)
+    agent.up.set()
+    if self._closing or agent.is_released:
+      return
+    self.lost.append(agent.node.name)
+    self._tell({'event': 'failed', 'node': agent.node.name, 'error': error})
+    # Slurm, or the kernel, has killed them with their agent.
+    for task in agent.close_outputs():
+      self._tell(
+        {'event': 'exited', 'task': task, 'exit_code': -signal.SIGKILL}
+      )
+
+  def _take(self, agent: AgentClient, message: dict[str, Any]) -> None:
     event = message['event']
     if event == 'lines' and message['task'] is None:
       self._note(agent, message['lines'])
     elif event == 'lines':
       _write(agent.outputs[message['task']], message['lines'])
     elif event == 'reserved':
-      agent.replies.put(message['address'])
+      agent.on_reserved(message['address'])
+      self._tell_if_placed(agent)
     elif event == 'stop':
       self._stopper()
     elif event == 'ready':
-      self._on_ready(message)
+      self._on_ready(agent, message)
     else:
       if event == 'exited':
         os.close(agent.outputs.pop(message['task']))
       self._tell(message)
 
-  def _on_ready(self, message: dict[str, Any]) -> None:
-    with self._lock:
-      self._reasons.append(message['reason_not_to_fork'])
-      if len(self._reasons) < len(self._nodes):
-        return
-    reason = next(filter(None, self._reasons), None)
-    self._tell({**message, 'reason_not_to_fork': reason})
+  def _tell_if_placed(self, agent: AgentClient) -> None:
+    addresses = agent.moved()
+    if addresses is not None:
+      tasks = list(agent.node.tasks)
+      self._tell({'event': 'placed', 'tasks': tasks, 'addresses': addresses})
 
-  def _on_end(self, agent: '_Agent') -> None:
-    agent.end(_END_SECS)
-    # Whoever waits for an address may now say how it ended.
-    agent.replies.put(None)
-    if self._closing:
-      return
-    self.lost.append(agent.node.name)
-    self._tell(
-      {
-        'event': 'failed',
-        'node': agent.node.name,
-        'error': agent.epitaph(),
-      }
-    )
-    # Slurm, or the kernel, has killed them with their agent.
-    for task in list(agent.outputs):
-      os.close(agent.outputs.pop(task))
-      self._tell(
-        {'event': 'exited', 'task': task, 'exit_code': -signal.SIGKILL}
-      )
+  def _on_ready(self, agent: AgentClient, message: dict[str, Any]) -> None:
+    with self._lock:
+      if agent.node.name not in self._not_ready:
+        return
+      self._not_ready.discard(agent.node.name)
+      if message['reason_not_to_fork']:
+        self._reasons.append(message['reason_not_to_fork'])
+      if self._not_ready:
+        return
+    reason = next(iter(self._reasons), None)
+    self._tell({**message, 'reason_not_to_fork': reason})
 
   def _tell(self, message: dict[str, Any]) -> None:
     # The launcher may have ended by an error of its own.
     with contextlib.suppress(OSError):
       self._events.send(message)
 
-  def _note(self, agent: '_Agent', lines: Sequence[str]) -> None:
+  def _note(self, agent: AgentClient, lines: Sequence[str]) -> None:
     _write(self._notes, [f'{agent.node.name}: {line}' for line in lines])
-
-
-class _Agent:
-  """The launcher's end of one node's agent.
-
-  Attributes:
-    outputs: by task, the writing end of the pipe that has what it prints.
-    replies: the addresses that were asked for; None when there is no agent.
-  """
-
-  def __init__(self, node: Node, stderr: int):
-    self.node = node
-    self.outputs: dict[str, int] = {}
-    self.replies: queue.Queue[str | None] = queue.Queue()
-    self.thread: threading.Thread | None = None
-    self.process = subprocess.Popen(
-      node.command,
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      stderr=stderr,
-      # What is sent to all of a job's script is for the launcher to handle.
-      start_new_session=True,
-    )
-    self.stream = wire.Stream(
-      self.process.stdout.fileno(), self.process.stdin.fileno()
-    )
-
-  def send(self, message: dict[str, Any]) -> None:
-    # If it is gone, its thread says so.
-    with contextlib.suppress(OSError):
-      self.stream.send(message)
-
-  def end(self, timeout: float) -> None:
-    """Waits for its process, which it kills after `timeout` seconds."""
-    try:
-      self.process.wait(timeout)
-    except subprocess.TimeoutExpired:
-      self.process.kill()
-      self.process.wait()
-
-  def epitaph(self) -> str:
-    code = self.process.returncode
-    return (
-      f'The agent on {self.node.name} has ended'
-      f'{f" with exit code {code}" if code else ""}, and all tasks there.'
-    )
 
 
 def _write(pipe: int, lines: Sequence[str]) -> None:

@@ -4,24 +4,49 @@ However the agents get there: a backend says by which command each is started.
 """
 
 import contextlib
+import dataclasses
 import os
 import signal
+import string
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import launchpad as lp
 
-from backends import bootstrap, fleet, launcher, loopback, output
+from backends import (
+  agent_client,
+  bootstrap,
+  fleet,
+  launcher,
+  loopback,
+  machines,
+  output,
+  scaling,
+)
 from backends import config as config_lib
+
+
+class Growth(NamedTuple):
+  """How a run becomes larger.
+
+  Attributes:
+    resize: as of `local.run`.
+    place: makes nodes for tasks of these names.
+  """
+
+  resize: scaling.Resize
+  place: Callable[[Sequence[str]], Sequence[agent_client.Node]]
 
 
 def run(
   program: lp.Program | Callable[[], lp.Program],
-  nodes: Sequence[fleet.Node],
+  nodes: Sequence[agent_client.Node],
   directory: str,
   *,
   config: config_lib.LocalConfig,
   on_line: output.OnLine | None = None,
   signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM),
+  growth: Growth | None = None,
 ) -> tuple[config_lib.Result, bool]:
   """Runs a program to its end, and leaves no process of it on any node.
 
@@ -32,13 +57,15 @@ def run(
     config: as of `local.run`.
     on_line: as of `local.run`.
     signals: what stops the run.
+    growth: how it becomes larger or smaller; None if it cannot.
 
   Returns:
     How it ended, and whether a node was lost.
   """
-  # gRPC would send what goes to a node to a proxy as well.
+  # gRPC would send what goes to a node to a proxy as well. It compares the ends
+  # of names, and those of addresses are digits.
   hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
-  os.environ['no_proxy'] = ','.join(filter(None, hosts))
+  os.environ['no_proxy'] = ','.join([*filter(None, hosts), *string.digits])
   bootstrap.save_paths(directory)
   with contextlib.ExitStack() as stack:
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
@@ -51,7 +78,7 @@ def run(
       config.default_env,
     )
     stack.callback(zygotes.close)
-    machines = launcher.Machines(
+    where = machines.Machines(
       directory,
       zygotes,
       zygotes.reserve,
@@ -59,9 +86,23 @@ def run(
       listener,
       signals,
     )
+    if growth is not None:
+      where = dataclasses.replace(
+        where, make_room=lambda names: _make_room(zygotes, growth, names)
+      )
     try:
-      result = launcher.run(program, machines, config, on_line)
+      result = launcher.run(
+        program, where, config, on_line, growth and growth.resize
+      )
     except fleet.NodeLostError as e:
       cause = config_lib.Cause('launcher', None, tuple(str(e).splitlines()))
       return config_lib.Result(1, cause, {}, (), 0.0), True
     return result, bool(zygotes.lost)
+
+
+def _make_room(
+  zygotes: fleet.Fleet, growth: Growth, names: Sequence[str]
+) -> None:
+  for node in growth.place(names):
+    zygotes.add(node)
+  zygotes.wait_for(names)

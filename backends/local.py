@@ -14,7 +14,14 @@ from collections.abc import Callable
 import launchpad as lp
 
 from backends import config as config_lib
-from backends import launcher, loopback, output, zygote_client
+from backends import (
+  launcher,
+  loopback,
+  machines,
+  output,
+  scaling,
+  zygote_client,
+)
 
 Cause = config_lib.Cause
 LocalConfig = config_lib.LocalConfig
@@ -28,6 +35,7 @@ def run(
   config: LocalConfig | None = None,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
+  resize: scaling.Resize | None = None,
 ) -> Result:
   """Runs a program until all its tasks have ended or it is stopped.
 
@@ -42,6 +50,8 @@ def run(
       prints, in a thread of its own; by default it is printed.
     say_cause: if the run fails, end by writing the cause to standard error. It
       is in the result as well.
+    resize: makes the program with another number of tasks of a role; without
+      it the number cannot be changed while it runs.
 
   Returns:
     How it ended.
@@ -63,14 +73,14 @@ def run(
       directory, config.preload, config.start == 'fork', config.default_env
     )
     stack.callback(zygote.discard)
-    machine = launcher.Machines(
+    machine = machines.Machines(
       directory,
       zygote,
       lambda label, index: ports.reserve(),
       listener.stopper,
       listener,
     )
-    result = launcher.run(program, machine, config, on_line)
+    result = launcher.run(program, machine, config, on_line, resize)
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result

@@ -1,8 +1,10 @@
 """How tasks of one machine reach each other, and their launcher."""
 
+import contextlib
 import errno
 import os
 import socket
+from collections.abc import Iterator
 
 import launchpad as lp
 
@@ -10,14 +12,33 @@ import launchpad as lp
 STOP_PATH = 'LAUNCHPAD_STOP_PATH'
 
 
+# While a task's function is pickled, gets the addresses that it holds.
+_pickled: list['FixedAddress'] = []
+
+
 class FixedAddress(lp.AbstractAddressBuilder):
-  """An address known before launch."""
+  """An address known before launch, whose task may move to another place."""
 
   def __init__(self, address: str):
     self._address = address
 
   def build(self) -> str:
     return self._address
+
+  def move(self, address: str) -> None:
+    """Has what is pickled from now on know it by another address."""
+    self._address = address
+
+  def __getstate__(self):
+    _pickled.append(self)
+    return self.__dict__
+
+
+@contextlib.contextmanager
+def noting_addresses() -> Iterator[list[FixedAddress]]:
+  """Yields a list; it gets the addresses that are pickled meanwhile."""
+  _pickled.clear()
+  yield _pickled
 
 
 class ReservedPorts:

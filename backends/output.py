@@ -2,8 +2,10 @@
 
 import collections
 import contextlib
+import functools
 import os
 import queue
+import selectors
 import sys
 import threading
 import time
@@ -183,6 +185,38 @@ class Logs:
 
   def close(self) -> None:
     self._files.close()
+
+
+class Readers:
+  """Takes lines from the pipes of all tasks to their logs."""
+
+  def __init__(self, selector: selectors.BaseSelector):
+    """Reads when `selector` says so: its keys' data is what to call."""
+    self._selector = selector
+    self._open: dict[LineReader, TaskLog] = {}
+
+  def add(self, reader: LineReader, log: TaskLog) -> None:
+    self._open[reader] = log
+    self._selector.register(
+      reader, selectors.EVENT_READ, functools.partial(self.read, reader)
+    )
+
+  def read(self, reader: LineReader) -> None:
+    """Takes what there is now."""
+    # It may have been closed since, in this turn of the selector's.
+    if reader in self._open:
+      self._open[reader].write(reader.read())
+      if reader.closed:
+        self._close(reader)
+
+  def close(self) -> None:
+    """Takes what is left."""
+    for reader in list(self._open):
+      self._close(reader)
+
+  def _close(self, reader: LineReader) -> None:
+    self._selector.unregister(reader)
+    self._open.pop(reader).write(reader.close())
 
 
 class Sink:

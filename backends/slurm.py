@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import launchpad as lp
 
 from backends import (
+  agent_client,
   bootstrap,
   fleet,
   hosts,
@@ -117,7 +118,7 @@ def _run(
 
 def _nodes(
   parts: Sequence[slurm_script.Component], directory: str
-) -> list[fleet.Node]:
+) -> list[agent_client.Node]:
   """Returns where Slurm has placed the tasks of each component."""
   result = []
   for group, part in enumerate(parts):
@@ -133,7 +134,7 @@ def _nodes(
     for name, count in zip(names, counts, strict=True):
       own = {next(tasks): part.resources.gpu for _ in range(count)}
       result.append(
-        fleet.Node(
+        fleet.started(
           name,
           slurm_job.node_address(name),
           own,

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _FILE = 'status.json'
@@ -30,6 +30,28 @@ def write(directory: str, state: dict[str, Any]) -> None:
   with open(path + '.new', 'w') as f:
     json.dump({**state, 'written': time.time()}, f, indent=1)
   os.replace(path + '.new', path)
+
+
+class Writer:
+  """Writes the state of a run, for as long as that works."""
+
+  def __init__(self, directory: str | None):
+    """Writes to a run's log folder, or nowhere."""
+    self._directory = directory
+
+  def write(
+    self, launcher: dict[str, Any], tasks: Sequence[dict[str, Any]]
+  ) -> OSError | None:
+    """Writes it; returns what went wrong, after which there is no more."""
+    if self._directory is None:
+      return None
+    try:
+      write(self._directory, {'launcher': launcher, 'tasks': tasks})
+    except OSError as e:
+      # As with a task's log, a full disk must not end a run that goes on.
+      self._directory = None
+      return e
+    return None
 
 
 def read(directory: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def pair() -> tuple[Channel, int]:
 
 
 class Stream:
-  """One end of a conversation over pipes: one JSON a line."""
+  """One end of a conversation over pipes, or a socket: one JSON a line."""
 
   def __init__(self, reader: int, writer: int):
     self._reader = reader
@@ -88,15 +88,24 @@ class Stream:
     """Sends a message.
 
     Raises:
-      OSError: the other end is gone.
+      ConnectionError: the other end is gone.
     """
     data = json.dumps(message).encode() + b'\n'
-    while data:
-      data = data[os.write(self._writer, data) :]
+    try:
+      while data:
+        data = data[os.write(self._writer, data) :]
+    except OSError as e:
+      raise ConnectionError(f'the other end is gone: {e}') from e
 
   def receive(self) -> list[dict[str, Any]] | None:
-    """Waits for data; returns what messages are whole then, None at the end."""
-    chunk = os.read(self._reader, _MAX_BYTES)
+    """Waits for data; returns what messages are whole then, None at the end.
+
+    A connection that breaks has ended.
+    """
+    try:
+      chunk = os.read(self._reader, _MAX_BYTES)
+    except OSError:
+      return None
     if not chunk:
       return None
     *lines, self._rest = (self._rest + chunk).split(b'\n')

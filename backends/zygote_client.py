@@ -71,6 +71,9 @@ class ZygoteClient:
     """Sends a signal to a task if it runs; SIGKILL to all its session."""
     self._send({'do': 'signal', 'task': task, 'signal': signum})
 
+  def release(self, task: str) -> None:
+    """Forgets a task that has left the run: nothing is kept of it here."""
+
   def _send(
     self, message: dict[str, Any], descriptors: Sequence[int] = ()
   ) -> None:

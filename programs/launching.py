@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
+import functools
+import importlib.util
 import pathlib
 import shutil
 import sys
-import types
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from backends import (
   kubernetes_manifests,
@@ -31,12 +31,13 @@ class Place:
   """The flags of `launch.py` that say where a program runs.
 
   Attributes:
-    backend: `local`, `slurm` or `kubernetes`.
+    backend: `local`, `slurm`, `kubernetes` or `ray`.
     launch_type: `local`, or one of Launchpad's own launch types.
     resources: what each role is given, as `resources.parse` reads it.
     slurm: sbatch's options, as `slurm_script.parse_options` reads them.
     kubernetes: options, as `kubernetes_options.parse` reads them.
     dry_run: whether to print alone what would be submitted.
+    ray_address: of the cluster.
   """
 
   backend: str
@@ -45,6 +46,7 @@ class Place:
   slurm: str
   kubernetes: str
   dry_run: bool
+  ray_address: str
 
   def check(self) -> None:
     """Checks what can be checked without the program.
@@ -66,9 +68,13 @@ class Place:
     self.resources_by_role()
     self.slurm_options()
     self.kubernetes_options()
-    if self.dry_run and self.backend == 'local':
+    if self.dry_run and self.backend not in _COMMANDS:
       backends = ' or '.join(f'--backend={each}' for each in _COMMANDS)
       raise WrongUsage(f'--dry_run needs {backends}')
+    if self.backend == 'ray' and importlib.util.find_spec('ray') is None:
+      raise WrongUsage(
+        "--backend=ray needs a package: pip install 'launchpad-rl[ray]'"
+      )
     if self.backend in _COMMANDS and not self.dry_run:
       self._check_command()
 
@@ -161,7 +167,7 @@ def run(
   from view import live, region
   from watchdog import stall
 
-  backend, given = _backend(place)
+  given = _given(place)
   print(f'{"run directory":<15}{run_dir}', flush=True)
   with contextlib.ExitStack() as stack:
     printer = stack.enter_context(live.show(run_dir, settings, watch.quiet))
@@ -175,7 +181,7 @@ def run(
         run_dir, watch.stuck_after, lambda line: printer('watchdog', 0, line)
       )
     )
-    result = backend.run(
+    result = _backend(settings, run_dir, place, given)(
       lambda: _make_program(settings, run_dir, given),
       config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
@@ -198,19 +204,61 @@ def run(
   return result.exit_code
 
 
-def _backend(place: Place) -> tuple[types.ModuleType, Mapping[str, Any]]:
-  """Returns what runs the program here, and what each role is given."""
+def _given(place: Place) -> dict[str, resources_lib.Resources]:
+  if place.backend != 'slurm':
+    return place.resources_by_role()
+  from backends import slurm
+
+  return slurm.resources()
+
+
+def _backend(
+  settings: Settings,
+  run_dir: pathlib.Path,
+  place: Place,
+  given: dict[str, resources_lib.Resources],
+):
+  """Returns what runs a program at a place, as `backends.local.run` does."""
   if kubernetes_manifests.in_launcher():
     from backends import joined
 
-    return joined, joined.resources()
+    return joined.run
   if place.backend == 'slurm':
     from backends import slurm
 
-    return slurm, slurm.resources()
+    return slurm.run
+  resize = None
+  if settings.program == 'distributed':
+    resize = functools.partial(_resize, settings, run_dir, given)
+  if place.backend == 'ray':
+    return functools.partial(_run_on_ray, place, given, resize)
   from backends import local
 
-  return local, place.resources_by_role()
+  return functools.partial(local.run, resize=resize)
+
+
+def _run_on_ray(place: Place, given, resize, program, **how):
+  from backends import ray_cluster
+
+  try:
+    return ray_cluster.run(
+      program,
+      address=place.ray_address,
+      resources=given,
+      resize=resize,
+      **how,
+    )
+  except ray_cluster.NoClusterError as e:
+    raise WrongUsage(f'--ray_address: {e}') from e
+
+
+def _resize(
+  settings: Settings, run_dir: pathlib.Path, given, label: str, count: int
+):
+  """Makes the program with so many actors, which it now is."""
+  del label  # There is no other role of which there may be more.
+  changed = dataclasses.replace(settings, num_actors=count)
+  return _make_program(changed, run_dir, given)
 
 
 def run_stock(

@@ -57,6 +57,7 @@ def local_config(
       role: local.RestartPolicy() for stage in _STOP_ORDER for role in stage
     },
     stop_order=_STOP_ORDER,
+    spare=('actor', 'evaluator'),
     log_dir=log_dir,
   )
 

@@ -9,7 +9,15 @@ import launchpad as lp
 import psutil
 import pytest
 
-from backends import bootstrap, fleet, launcher, local, loopback, status
+from backends import (
+  bootstrap,
+  fleet,
+  launcher,
+  local,
+  loopback,
+  machines,
+  status,
+)
 from tests.backends import helpers
 
 
@@ -34,7 +42,7 @@ def _run(program, directory, placed, **config):
   bootstrap.save_paths(directory)
   command = bootstrap.command('agent', directory)
   nodes = [
-    fleet.Node(name, '127.0.0.1', tasks, command)
+    fleet.started(name, '127.0.0.1', tasks, command)
     for name, tasks in placed.items()
   ]
   lines = helpers.Lines()
@@ -43,10 +51,10 @@ def _run(program, directory, placed, **config):
     stack.callback(listener.close)
     zygotes = fleet.Fleet(nodes, listener.stopper, (), True, config.default_env)
     stack.callback(zygotes.close)
-    machines = launcher.Machines(
+    where = machines.Machines(
       directory, zygotes, zygotes.reserve, loopback.NodeStopper(), listener
     )
-    return launcher.run(program, machines, config, lines), lines
+    return launcher.run(program, where, config, lines), lines
 
 
 class _Server:
@@ -125,7 +133,7 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
   restart = {'victim': local.RestartPolicy()}
   result, lines = _run(program, marker, placed, restart=restart)
   assert (result.exit_code, result.cause.task) == (1, 'b')
-  assert result.cause.lines[-1].startswith('The agent on b has ended')
+  assert result.cause.lines[-1].startswith('b is lost: its agent has ended')
   assert 'saved' in lines.of('killer/0')
 
 
@@ -152,9 +160,11 @@ def test_a_node_that_cannot_start_says_why(marker):
   program = lp.Program('server')
   program.add_node(lp.CourierNode(_Server), label='server')
   command = [sys.executable, '-c', 'import sys; sys.exit("no such module")']
-  node = fleet.Node('a', '127.0.0.1', {'server/0': 0}, command)
+  node = fleet.started('a', '127.0.0.1', {'server/0': 0}, command)
   zygotes = fleet.Fleet([node], lambda: None, (), True, {})
   with contextlib.closing(zygotes):
     with pytest.raises(fleet.NodeLostError, match='no such module') as raised:
       zygotes.reserve('server', 0)
-    assert 'The agent on a has ended with exit code 1' in str(raised.value)
+    assert 'a is lost: its agent has ended with exit code 1' in str(
+      raised.value
+    )

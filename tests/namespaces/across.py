@@ -1,11 +1,14 @@
 """Runs the program with servers and learner on one host, all else on another.
 
-python -m tests.namespaces.across RUN_DIR NODES FLAGS: NODES is JSON, for each
-host its address and the command that runs another there.
+python -m tests.namespaces.across RUN_DIR COMMAND FLAGS: on the first host; the
+JSON of COMMAND is what runs a command on the other.
 """
 
+import contextlib
+import functools
 import json
 import pathlib
+import subprocess
 import sys
 
 import compat  # noqa: F401
@@ -13,44 +16,61 @@ import compat  # noqa: F401
 from absl import flags
 
 import launch  # noqa: F401  Defines the flags.
-from backends import bootstrap, fleet, hosts
+from backends import agent_client, bootstrap, hosts, joined, links
 from programs import roles
 from programs import settings as settings_lib
+from tests.namespaces import network
 
 _SERVERS = ('replay', 'variable_server', 'counter', 'learner')
+_KEY = 'of this run'
 
 
-def main(run_dir: pathlib.Path, hosts_json: str, argv: list[str]) -> int:
+def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
   flags.FLAGS(['across', *argv])
   run = settings_lib.make_settings(
     {name: flags.FLAGS[name].value for name in settings_lib.NAMES}
   )
-  directory = run_dir / 'nodes'
-  directory.mkdir(parents=True)
+  config = roles.local_config(str(run_dir / 'logs'), run.preload)
   tasks = {
     'a': [f'{role}/0' for role in _SERVERS],
     'b': [*(f'actor/{i}' for i in range(run.num_actors)), 'evaluator/0'],
   }
-  nodes = [
-    fleet.Node(
-      name,
-      host['address'],
-      dict.fromkeys(tasks[name], 0),
-      [*host['command'], *bootstrap.command('agent', str(directory))],
+  with contextlib.ExitStack() as stack:
+    door = stack.enter_context(contextlib.closing(links.Door(_KEY.encode())))
+    directory = stack.enter_context(joined.shared_directory(config))
+    bootstrap.save_paths(directory)
+    key_path = pathlib.Path(directory, 'key')
+    key_path.write_text(_KEY)
+    address = f'{network.Network.addresses["a"]}:{door.port}'
+    for name, command in (('a', []), ('b', on_b)):
+      join = bootstrap.command('join', directory, address, name, str(key_path))
+      stack.enter_context(subprocess.Popen([*command, *join]))
+    nodes = [
+      agent_client.Node(
+        name,
+        dict.fromkeys(there, 0),
+        functools.partial(_meet, door, name),
+      )
+      for name, there in tasks.items()
+    ]
+    result, _ = hosts.run(
+      lambda: run.make_program(run_dir),
+      nodes,
+      directory,
+      config=config,
+      on_line=roles.Printer(),
     )
-    for name, host in json.loads(hosts_json).items()
-  ]
-  result, _ = hosts.run(
-    lambda: run.make_program(run_dir),
-    nodes,
-    str(directory),
-    config=roles.local_config(str(run_dir / 'logs'), run.preload),
-    on_line=roles.Printer(),
-  )
   if result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result.exit_code
 
 
+def _meet(door: links.Door, name: str, stderr: int) -> links.Link:
+  del stderr
+  return door.meet(name, 60.0)
+
+
 if __name__ == '__main__':
-  sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+  sys.exit(
+    main(pathlib.Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:])
+  )

@@ -48,6 +48,10 @@ class Network:
     path = '/sys/class/net/eth0/statistics/rx_bytes'
     return int(_run(*self.command(host, ['cat', path])))
 
+  def pids(self, host: str) -> list[str]:
+    """Returns the processes that live on a host."""
+    return _run('ip', 'netns', 'pids', self._namespaces[host]).split()
+
   def open(self) -> None:
     a, b = self._namespaces.values()
     for namespace in (a, b):

@@ -27,17 +27,12 @@ class Across(runs.Run):
 
   @contextlib.contextmanager
   def launch(self, net: network.Network, *flags):
-    hosts = {
-      host: {'address': address, 'command': net.command(host, [])}
-      for host, address in net.addresses.items()
-    }
+    across = [sys.executable, '-m', 'tests.namespaces.across']
+    arguments = [str(self.run_dir), json.dumps(net.command('b', [])), *flags]
     with (
       open(self.output_path, 'w') as output,
       subprocess.Popen(
-        [
-          *(sys.executable, '-m', 'tests.namespaces.across'),
-          *(str(self.run_dir), json.dumps(hosts), *flags),
-        ],
+        net.command('a', [*across, *arguments]),
         cwd=runs.ROOT,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -77,3 +72,19 @@ def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
   # Both actors read nearly every version, and the host has it once.
   assert came <= 1.05 * pushed
   assert came < 0.7 * read * pushed / pushes
+
+
+def test_a_cable_that_stays_cut_is_a_clear_end_on_both_hosts(tmp_path):
+  run = Across(tmp_path / 'run')
+  with (
+    network.connected() as net,
+    run.launch(net, '--num_actors=1', '--num_steps=1000000'),
+  ):
+    run.wait_until(lambda: run.steps() >= 400, 'steps')
+    net.set_link('down')
+    # Its end waits for the agent on `b`, which ends by itself.
+    assert run.end() == 1, run.output
+    assert not net.pids('b')
+  assert run.output.endswith(
+    'b is lost: its agent is gone.\nThe run failed: b failed.\n'
+  )

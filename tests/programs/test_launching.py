@@ -7,7 +7,9 @@ import pytest
 from backends import slurm_job
 from programs import launching, settings
 
-_DRY = launching.Place('slurm', 'local', '', '', '', dry_run=True)
+_DRY = launching.Place(
+  'slurm', 'local', '', '', '', dry_run=True, ray_address=''
+)
 
 
 @pytest.mark.parametrize(

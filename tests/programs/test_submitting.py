@@ -31,10 +31,12 @@ _SETTINGS = settings.Settings(
   checkpoint_replay=False,
   profile=False,
 )
-_SLURM = launching.Place('slurm', 'local', '', '', '', dry_run=True)
+_SLURM = launching.Place(
+  'slurm', 'local', '', '', '', dry_run=True, ray_address=''
+)
 _WHERE = 'image=rl:1,volume=claim:/runs,namespace=rl'
 _KUBERNETES = launching.Place(
-  'kubernetes', 'local', '', '', _WHERE, dry_run=False
+  'kubernetes', 'local', '', '', _WHERE, dry_run=False, ray_address=''
 )
 _RUN_DIR = pathlib.Path('/runs/one')
 _NAME = 'one-0436b6'

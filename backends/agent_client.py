@@ -1,0 +1,127 @@
+"""The launcher's side of one node's agent, and of those that follow it."""
+
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from backends import links, loopback
+
+
+class Node(NamedTuple):
+  """One machine of the run.
+
+  Attributes:
+    name: what people call it.
+    tasks: the names of those that live there, each with the number of
+      accelerators that it is given.
+    reach: waits for its agent and returns the link to it; given the file
+      descriptor for what the agent prints.
+    returns: whether another agent is to be expected when one is lost; else that
+      ends the run.
+    host: the address that others reach it at, if that is known ahead.
+    free: called when the run needs it no more.
+  """
+
+  name: str
+  tasks: Mapping[str, int]
+  reach: Callable[[int], links.Link]
+  returns: bool = False
+  host: str | None = None
+  free: Callable[[], None] = lambda: None
+
+
+class AgentClient:
+  """What the launcher has of a node.
+
+  Attributes:
+    node: the node.
+    thread: takes in what the agent says.
+    up: set once there is an agent, or will be none.
+    outputs: by task, the writing end of the pipe that has what it prints.
+    replies: the addresses that were asked for; None when there is no agent.
+    addresses: those of the node's tasks.
+    epitaph: how its last agent ended.
+    is_released: whether the run needs it no more.
+    is_reaching: whether it waits for an agent.
+  """
+
+  def __init__(self, node: Node):
+    self.node = node
+    self.thread: threading.Thread | None = None
+    self.up = threading.Event()
+    self.outputs: dict[str, int] = {}
+    self.replies: queue.Queue[str | None] = queue.Queue()
+    self.addresses: list[loopback.FixedAddress] = []
+    self.epitaph = ''
+    self.is_released = False
+    self.is_reaching = True
+    self._link: links.Link | None = None
+    # The addresses on a node that has taken the place of another.
+    self._moved: list[str] | None = None
+
+  def reach(self, config: Mapping[str, Any], stderr: int) -> None:
+    """Waits for an agent and tells it what to be.
+
+    Args:
+      config: what agents are told.
+      stderr: the file descriptor for what it prints.
+
+    Raises:
+      NoAgentError: there is none.
+    """
+    self.is_reaching = True
+    self._link = self.node.reach(stderr)
+    self.is_reaching = False
+    gpus = {task: count for task, count in self.node.tasks.items() if count}
+    self.send({**config, 'host': self._link.host, 'gpus': gpus})
+    if self.up.is_set():
+      self._moved = []
+      for _ in self.addresses:
+        self.send({'do': 'reserve'})
+    self.up.set()
+
+  def on_reserved(self, address: str) -> None:
+    """Takes an address that was asked for."""
+    if self._moved is None:
+      self.replies.put(address)
+    else:
+      self._moved.append(address)
+
+  def moved(self) -> list[str] | None:
+    """Returns, once, the new addresses when the node has taken a place."""
+    if self._moved is None or len(self._moved) < len(self.addresses):
+      return None
+    moved, self._moved = self._moved, None
+    return moved
+
+  def receive(self) -> list[dict[str, Any]] | None:
+    """As of a `wire.Stream`."""
+    return self._link.stream.receive()
+
+  def send(self, message: Mapping[str, Any]) -> None:
+    # If it is gone, its thread says so.
+    with contextlib.suppress(ConnectionError):
+      self._link.stream.send(message)
+
+  def close_outputs(self) -> list[str]:
+    """Ends what its tasks print; returns the tasks that had a process."""
+    tasks = list(self.outputs)
+    while self.outputs:
+      os.close(self.outputs.popitem()[1])
+    return tasks
+
+  def hang_up(self) -> None:
+    """Has the agent end, and every process of its node with it."""
+    self.is_released = True
+    if self._link is not None:
+      self.send({'do': 'leave'})
+      self._link.hang_up()
+
+  def end(self, timeout: float) -> None:
+    """Waits for the agent's end, after which it is cut off."""
+    if self._link is not None:
+      how = self._link.end(timeout)
+      self.epitaph = f'{self.node.name} is lost: its agent {how}.'

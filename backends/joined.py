@@ -1,0 +1,104 @@
+"""Runs a Launchpad program as supervised processes of whoever joins.
+
+An engine such as Kubernetes starts an agent (`backends.join`) for each task and
+starts another where one is lost. This is the launcher that they join.
+"""
+
+import contextlib
+import functools
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+
+import launchpad as lp
+
+from backends import agent_client, hosts, links, output
+from backends import config as config_lib
+
+# What tells a launcher that it is joined: the port, and the file of the key.
+PORT, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
+# Until an engine has room for a task again that it has lost.
+_PLACE_SECS = 300.0
+# Meanwhile the run goes on without it.
+_SPARE_PLACE_SECS = 3600.0
+
+
+def run(
+  program: lp.Program | Callable[[], lp.Program],
+  *,
+  config: config_lib.LocalConfig,
+  on_line: output.OnLine | None = None,
+  say_cause: bool = True,
+) -> config_lib.Result:
+  """As `local.run`, on the nodes of agents that join this process.
+
+  Args:
+    program: as of `local.run`.
+    config: how to run it; `log_dir` is on storage that all nodes share.
+    on_line: as of `local.run`.
+    say_cause: as of `local.run`.
+  """
+  key = pathlib.Path(os.environ[KEY_FILE]).read_bytes()
+  if not isinstance(program, lp.Program):
+    program = program()
+  door = links.Door(key, int(os.environ[PORT]))
+  with contextlib.closing(door), shared_directory(config) as directory:
+    nodes = [node(door, config, name) for name in task_names(program)]
+    result, _ = hosts.run(
+      program, nodes, directory, config=config, on_line=on_line
+    )
+  if say_cause and result.cause is not None:
+    print(result.cause, file=sys.stderr, flush=True)
+  return result
+
+
+def task_names(program: lp.Program) -> Mapping[str, str]:
+  """Returns the label of each task of a program, by the task's name."""
+  return {
+    f'{label}/{index}': label
+    for label, nodes in program.groups.items()
+    for index in range(len(nodes))
+  }
+
+
+def node(
+  door: links.Door,
+  config: config_lib.LocalConfig,
+  name: str,
+  gpus: int = 0,
+  free: Callable[[], None] = lambda: None,
+) -> agent_client.Node:
+  """Returns the node of a task whose agent joins.
+
+  Args:
+    door: where.
+    config: of the run.
+    name: of the task.
+    gpus: how many accelerators it is given.
+    free: called when the run needs the node no more.
+  """
+  label = name.rpartition('/')[0]
+  timeout = _SPARE_PLACE_SECS if label in config.spare else _PLACE_SECS
+  reach = functools.partial(_meet, door, name, timeout)
+  return agent_client.Node(name, {name: gpus}, reach, returns=True, free=free)
+
+
+def _meet(
+  door: links.Door, name: str, timeout: float, stderr: int
+) -> links.Link:
+  del stderr  # It has its own.
+  return door.meet(name, timeout)
+
+
+@contextlib.contextmanager
+def shared_directory(config: config_lib.LocalConfig):
+  """Makes a folder of the run's own where all nodes see it, for a while."""
+  os.makedirs(config.log_dir, exist_ok=True)
+  directory = tempfile.mkdtemp(prefix='.nodes-', dir=config.log_dir)
+  try:
+    yield directory
+  finally:
+    shutil.rmtree(directory, ignore_errors=True)

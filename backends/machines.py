@@ -1,0 +1,59 @@
+"""Where the tasks of a run live: what one backend has that others do not."""
+
+import dataclasses
+import signal
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import launchpad as lp
+
+from backends import loopback, output, wire
+from backends import tasks as tasks_lib
+
+
+class Zygote(Protocol):
+  """Starts tasks: a `zygote_client.ZygoteClient`, or what acts like one.
+
+  Attributes:
+    channel: readable when `receive` has something.
+    reader: what it prints itself.
+  """
+
+  channel: wire.Channel
+  reader: output.LineReader
+
+  def receive(self) -> dict | None: ...
+
+  def start(self, order: wire.Order) -> output.LineReader: ...
+
+  def signal(self, task: str, signum: int) -> None: ...
+
+  def release(self, task: str) -> None: ...
+
+  def wait(self) -> int: ...
+
+  def close(self, ready: bool) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Machines:
+  """Where the tasks of a run live.
+
+  Attributes:
+    directory: a folder of this run's own, at the same path on all of them.
+    zygote: starts the tasks.
+    make_address: called with label and index for each address of a task.
+    stopper: what `lp.stop()` calls in a task.
+    listener: hears of it.
+    signals: what stops the run.
+    make_room: called, in a thread of its own, with the names of tasks that are
+      to be started beside those that run; returns when there is room for them.
+  """
+
+  directory: str
+  zygote: Zygote
+  make_address: Callable[[str, int], lp.AbstractAddressBuilder]
+  stopper: tasks_lib.ProgramStopper
+  listener: loopback.StopListener
+  signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM)
+  make_room: Callable[[Sequence[str]], None] = lambda names: None

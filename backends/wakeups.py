@@ -1,0 +1,88 @@
+"""What signal handlers and other threads have for the loop of a run."""
+
+import collections
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+_SAME_INTERRUPT_SECS = 0.5
+
+
+class Signals:
+  """Tells one signal from several.
+
+  Attributes:
+    interrupts: how often the user has asked for an end.
+  """
+
+  def __init__(self):
+    self.interrupts = 0
+    self._interrupted_at = float('-inf')
+
+  def counts(self, signum: int) -> bool:
+    """Takes a signal in; returns whether it is not the same one again."""
+    if signum == signal.SIGINT:
+      now = time.monotonic()
+      # A wrapper may pass on what a terminal has sent to all already.
+      if now - self._interrupted_at < _SAME_INTERRUPT_SECS:
+        return False
+      self._interrupted_at = now
+      self.interrupts += 1
+    return True
+
+
+class Wakeups:
+  """A pipe that wakes the loop."""
+
+  def __init__(self):
+    self._signals = collections.deque()
+    self._reader, self._writer = os.pipe()
+    os.set_blocking(self._reader, False)
+    os.set_blocking(self._writer, False)
+
+  def fileno(self) -> int:
+    return self._reader
+
+  def wake(self) -> None:
+    # A full pipe wakes the loop as well.
+    with contextlib.suppress(BlockingIOError):
+      os.write(self._writer, b'w')
+
+  def take(self) -> list[int]:
+    """Returns the signals that came since the last call."""
+    with contextlib.suppress(BlockingIOError):
+      os.read(self._reader, 4096)
+    signals = []
+    while self._signals:
+      signals.append(self._signals.popleft())
+    return signals
+
+  @contextlib.contextmanager
+  def handling(self, signals: Sequence[int]) -> Iterator[None]:
+    """Takes in signals meanwhile, if this is the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+      yield
+      return
+    previous = {}
+    for signum in signals:
+      # Whoever started this with a signal ignored (nohup, a shell's `&`) meant
+      # it.
+      if signal.getsignal(signum) is not signal.SIG_IGN:
+        previous[signum] = signal.signal(signum, self._on_signal)
+    try:
+      yield
+    finally:
+      for signum, handler in previous.items():
+        signal.signal(signum, handler or signal.SIG_DFL)
+
+  def close(self) -> None:
+    os.close(self._reader)
+    os.close(self._writer)
+
+  def _on_signal(self, signum: int, frame: object) -> None:
+    del frame
+    self._signals.append(signum)
+    self.wake()

@@ -1,0 +1,52 @@
+"""More or fewer actors while a run goes on: `launch.py --scale`."""
+
+import pathlib
+import sys
+import time
+
+from backends import scaling, status
+from programs import commands
+from programs.settings import WrongUsage
+
+# A cluster may wait five minutes for room.
+_SECONDS = 400.0
+
+
+def scale(run_dir: str | None, text: str) -> int:
+  """Has a run go on with another number of actors; returns when it does.
+
+  Args:
+    run_dir: of the run.
+    text: such as `actor:8`.
+
+  Raises:
+    WrongUsage: there is no such run that goes on, or no such number.
+  """
+  role, _, number = text.partition(':')
+  if role != 'actor' or not number.isdecimal() or not int(number):
+    raise WrongUsage(
+      f'--scale: expected a number of actors, as in actor:8, got {text!r}'
+    )
+  if not run_dir:
+    raise WrongUsage('--scale: say which run with --run_dir')
+  path = pathlib.Path(run_dir).absolute()
+  if commands.job(path)[1] is not None:
+    raise WrongUsage(
+      f'--scale: the run in {path} is a job of Slurm, whose size is fixed; '
+      '--stop it, and submit it again with --resume and --num_actors'
+    )
+  log_dir = str(path / 'logs')
+  if status.living(log_dir) is None:
+    raise WrongUsage(f'--scale: no run goes on in {path}')
+  scaling.request(log_dir, role, int(number))
+  deadline = time.monotonic() + _SECONDS
+  while (answer := scaling.answer(log_dir)) is None:
+    if status.living(log_dir) is None or time.monotonic() > deadline:
+      answer = f'the run has not done it; {log_dir}/launcher.log may say why'
+      break
+    time.sleep(0.2)
+  if answer:
+    print(f'launch.py: --scale: {answer}', file=sys.stderr)
+    return 1
+  print(f'{"actors":<15}{number}')
+  return 0

@@ -1,0 +1,98 @@
+"""More and fewer tasks of a program that runs on this machine."""
+
+import pathlib
+import threading
+
+import launchpad as lp
+
+from backends import local, scaling, status
+from tests.backends import helpers
+
+
+def _work(folder, index):
+  (pathlib.Path(folder) / f'worker{index}').touch()
+  while not lp.wait_for_stop(0.05):
+    if (pathlib.Path(folder) / 'end').exists():
+      lp.stop()
+  print('stopped')
+
+
+def _program(folder, count):
+  program = lp.Program('workers')
+  with program.group('worker'):
+    for index in range(count):
+      program.add_node(lp.PyNode(_work, str(folder), index))
+  return program
+
+
+class _Run:
+  """A run in a thread of its own, asked for other numbers of workers."""
+
+  def __init__(self, folder, resize):
+    self._folder = str(folder)
+    self.lines = helpers.Lines()
+    self._thread = threading.Thread(target=self._run, args=[resize])
+    self._thread.start()
+    self.wait_for(2)
+
+  def _run(self, resize):
+    self.result = local.run(
+      _program(self._folder, 2),
+      config=local.LocalConfig(log_dir=self._folder),
+      on_line=self.lines,
+      resize=resize,
+    )
+
+  def ask(self, count):
+    scaling.request(self._folder, 'worker', count)
+    helpers.wait_until(
+      lambda: scaling.answer(self._folder) is not None, 'answer'
+    )
+    return scaling.answer(self._folder)
+
+  def wait_for(self, count):
+    def has():
+      try:
+        tasks = status.read(self._folder)['tasks']
+      except FileNotFoundError:
+        return False
+      return [task['state'] for task in tasks] == ['running'] * count
+
+    helpers.wait_until(has, f'{count} workers')
+
+  def end(self):
+    (pathlib.Path(self._folder) / 'end').touch()
+    self._thread.join(30)
+    return self.result
+
+
+def test_workers_come_and_go(tmp_path):
+  run = _Run(tmp_path, lambda label, count: _program(tmp_path, count))
+  assert run.ask(4) == ''
+  run.wait_for(4)
+  helpers.wait_until((tmp_path / 'worker3').exists, 'work of the fourth')
+  assert run.ask(1) == ''
+  run.wait_for(1)
+  assert run.lines.of('worker/3') == ['stopped']
+  assert run.ask(2) == ''
+  run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+def test_a_program_that_cannot_be_made_leaves_the_run_as_it_was(tmp_path):
+  def resize(label, count):
+    if count > 2:
+      raise ValueError(f'no {label} beyond 2')
+    return _program(tmp_path, count)
+
+  run = _Run(tmp_path, resize)
+  assert run.ask(3) == 'ValueError: no worker beyond 2'
+  run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+def test_a_run_of_fixed_size_says_so(tmp_path):
+  run = _Run(tmp_path, None)
+  assert 'fixed' in run.ask(3)
+  run.wait_for(2)
+  assert run.end().exit_code == 0

@@ -1,0 +1,24 @@
+"""A run on a Ray cluster, for the tests to look at."""
+
+from tests.e2e import runs
+
+
+class Run(runs.Run):
+  """A `launch.py` that is a driver of Ray."""
+
+  def __init__(self, run_dir, cluster):
+    super().__init__(run_dir)
+    self._address = cluster.address
+
+  def launch(self, *flags):
+    return super().launch(
+      '--backend=ray', f'--ray_address={self._address}', *flags
+    )
+
+  def states(self):
+    return {name: task['state'] for name, task in self.tasks().items()}
+
+  def are_running(self, label, count):
+    """Whether so many tasks of a label run, and no other task of it is."""
+    states = [s for n, s in self.states().items() if n.startswith(f'{label}/')]
+    return states == ['running'] * count

@@ -1,0 +1,186 @@
+"""Programs without JAX on a real Ray cluster: places, lost nodes, scaling."""
+
+import pathlib
+import threading
+
+import launchpad as lp
+import pytest
+
+from backends import local, ray_cluster, scaling, status
+from backends import resources as resources_lib
+from tests.backends import helpers
+
+
+class _Run:
+  """A run in a thread of its own."""
+
+  def __init__(self, cluster, log_dir, program, resize=None, **resources):
+    self.lines = helpers.Lines()
+    self.result = None
+    self._log_dir = str(log_dir)
+    config = local.LocalConfig(
+      log_dir=self._log_dir,
+      restart={
+        label: local.RestartPolicy(backoff=0.01) for label in program.groups
+      },
+      spare=('worker',),
+      stop_order=[['worker'], ['server']],
+    )
+    self._thread = threading.Thread(
+      target=self._run,
+      args=[cluster.address, program, config, resources, resize],
+    )
+    self._thread.start()
+
+  def _run(self, address, program, config, resources, resize):
+    self.result = ray_cluster.run(
+      program,
+      address=address,
+      resources=resources,
+      config=config,
+      on_line=self.lines,
+      say_cause=False,
+      resize=resize,
+    )
+
+  def tasks(self):
+    try:
+      tasks = status.read(self._log_dir)['tasks']
+    except FileNotFoundError:
+      return {}
+    return {f'{task["label"]}/{task["index"]}': task for task in tasks}
+
+  def states(self):
+    return {name: task['state'] for name, task in self.tasks().items()}
+
+  def wait_until(self, condition, what):
+    helpers.wait_until(condition, what, 100)
+
+  def end(self):
+    self._thread.join(100)
+    assert not self._thread.is_alive()
+    return self.result
+
+
+class _Server:
+  """Counts, and ends the program when there is a file of the name `end`."""
+
+  def __init__(self, folder):
+    self._folder = pathlib.Path(folder)
+    self._calls = 0
+
+  def call(self):
+    self._calls += 1
+    return self._calls
+
+  def run(self):
+    while not (self._folder / 'end').exists():
+      if lp.wait_for_stop(0.1):
+        return
+    lp.stop()
+    lp.wait_for_stop()
+
+
+def _work(server, folder, index):
+  del folder
+  print('calls', flush=True)
+  while not lp.wait_for_stop(0.1):
+    server.call()
+  print(f'{index} stopped', flush=True)
+
+
+def _program(folder, num_workers):
+  program = lp.Program('small')
+  with program.group('server'):
+    server = program.add_node(lp.CourierNode(_Server, str(folder)))
+  server.set_client_kwargs(call_timeout=5)
+  with program.group('worker'):
+    for index in range(num_workers):
+      program.add_node(lp.PyNode(_work, server, str(folder), index))
+  return program
+
+
+def _pid_is_there(pid):
+  return pathlib.Path(f'/proc/{pid}').exists()
+
+
+def test_lost_nodes_are_replaced(cluster, tmp_path):
+  first = cluster.add_node(num_cpus=1, num_gpus=1)
+  second = cluster.add_node(num_cpus=2)
+  wants = {'server': resources_lib.Resources(gpu=1)}
+  run = _Run(cluster, tmp_path, _program(tmp_path, 2), **wants)
+  running = dict.fromkeys(['server/0', 'worker/0', 'worker/1'], 'running')
+  run.wait_until(lambda: run.states() == running, 'the start')
+  before = run.tasks()
+
+  cluster.remove_node(second)
+  run.wait_until(lambda: run.states()['worker/1'] == 'lost', 'loss')
+  assert run.states()['server/0'] == 'running'
+  cluster.add_node(num_cpus=2)
+  run.wait_until(lambda: run.states() == running, 'another place')
+  # Nobody calls a worker.
+  assert run.tasks()['server/0']['restarts'] == 0
+
+  cluster.remove_node(first)
+  run.wait_until(lambda: run.states()['server/0'] == 'lost', 'loss')
+  cluster.add_node(num_cpus=1, num_gpus=1)
+  run.wait_until(lambda: '0 stopped' in run.lines.of('worker/0'), 'the news')
+  run.wait_until(lambda: run.states() == running, 'another place')
+  run.wait_until(
+    lambda: run.lines.of('worker/0')[-1] == 'calls', 'calls to the new place'
+  )
+  (tmp_path / 'end').touch()
+  result = run.end()
+  assert (result.exit_code, result.cause, result.killed) == (0, None, ())
+  assert run.tasks()['server/0']['addresses'] != before['server/0']['addresses']
+  assert not any(_pid_is_there(task['pid']) for task in before.values())
+
+
+def test_workers_come_and_go(cluster, tmp_path):
+  cluster.add_node(num_cpus=5)
+  run = _Run(
+    cluster,
+    tmp_path,
+    _program(tmp_path, 2),
+    lambda label, count: _program(tmp_path, count),
+  )
+
+  def has(count):
+    states = run.states()
+    return len(states) == count + 1 and set(states.values()) == {'running'}
+
+  run.wait_until(lambda: has(2), 'the start')
+  scaling.request(str(tmp_path), 'worker', 4)
+  run.wait_until(lambda: has(4), 'more workers')
+  scaling.request(str(tmp_path), 'worker', 1)
+  run.wait_until(lambda: has(1), 'fewer workers')
+  scaling.request(str(tmp_path), 'worker', 2)
+  run.wait_until(lambda: has(2), 'one more worker')
+  (tmp_path / 'end').touch()
+  assert run.end().exit_code == 0
+  assert '3 stopped' in run.lines.of('worker/3')
+  assert set(run.result.restarts.values()) == {0}
+
+
+def test_a_task_without_room_ends_the_run_by_name(
+  cluster, tmp_path, monkeypatch
+):
+  monkeypatch.setattr(ray_cluster, '_PLACE_SECS', 3.0)
+  cluster.add_node(num_cpus=2)
+  wants = {'worker': resources_lib.Resources(cpu=3)}
+  run = _Run(cluster, tmp_path, _program(tmp_path, 1), **wants)
+  result = run.end()
+  assert result.exit_code == 1
+  assert 'no room for 1 of 2 tasks' in str(result.cause)
+  assert 'They need 4 CPU' in str(result.cause)
+
+
+def test_no_cluster_is_one_sentence(tmp_path):
+  config = local.LocalConfig(log_dir=str(tmp_path))
+  with pytest.raises(ray_cluster.NoClusterError, match='no Ray cluster at'):
+    ray_cluster.run(
+      _program(tmp_path, 1),
+      address='127.0.0.1:1',
+      resources={},
+      config=config,
+    )
