@@ -16,8 +16,16 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from backends import slurm_script
-from programs import agents, commands, launching, scale, vertex
+from backends import kubernetes_manifests, slurm_script
+from programs import (
+  agents,
+  commands,
+  jobsets,
+  launching,
+  scale,
+  submitting,
+  vertex,
+)
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
@@ -161,9 +169,9 @@ _LAUNCH_TYPE = flags.DEFINE_enum(
 _BACKEND = flags.DEFINE_enum(
   'backend',
   'local',
-  ['local', 'slurm', 'ray'],
-  'Where processes run: on this machine, as a job of a Slurm cluster, or on '
-  'the nodes of a Ray cluster.',
+  ['local', 'slurm', 'kubernetes', 'ray'],
+  'Where processes run: on this machine, as a job of a Slurm cluster, as a '
+  'JobSet of a Kubernetes cluster, or on the nodes of a Ray cluster.',
 )
 _RESOURCES = flags.DEFINE_string(
   'resources',
@@ -176,6 +184,13 @@ _SLURM = flags.DEFINE_string(
   "sbatch's options for the job, or for a role's part of it: "
   'account=rl,time=1:00:00;learner:partition=gpu.',
 )
+_KUBERNETES = flags.DEFINE_string(
+  'kubernetes',
+  '',
+  'The image, the volume and what else the run, or the pods of a role, need: '
+  'image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;replay:memory=16Gi;'
+  'learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
+)
 _RAY_ADDRESS = flags.DEFINE_string(
   'ray_address',
   'auto',
@@ -187,7 +202,9 @@ _VERTEX = flags.DEFINE_string(
   'With --lp_launch_type=vertex_ai, the kind of GPU: gpu=T4, which it is.',
 )
 _DRY_RUN = flags.DEFINE_bool(
-  'dry_run', False, "Print the job's script instead of submitting it."
+  'dry_run',
+  False,
+  "Print the job's script, or the manifests, instead of submitting them.",
 )
 _STOP = flags.DEFINE_bool(
   'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
@@ -210,6 +227,9 @@ def main(argv: list[str]) -> int:
     print(agents.table())
     return 0
   try:
+    if (_STATUS.value or _STOP.value) and _BACKEND.value == 'kubernetes':
+      act = jobsets.show_status if _STATUS.value else jobsets.stop
+      return act(_run_dir(), _KUBERNETES.value)
     if _STATUS.value:
       return commands.show_status(_run_dir())
     if _STOP.value:
@@ -244,8 +264,9 @@ def train(launch_type: str) -> int:
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   if launch_type == 'vertex_ai':
     vertex.check(_VERTEX.value, run_dir)
-  if _DRY_RUN.value:
-    return launching.submit(run, run_dir, place)
+  # The volume of a Kubernetes cluster is not to be seen from here.
+  if _DRY_RUN.value or place.backend == 'kubernetes':
+    return submitting.submit(run, run_dir, place)
   make_run_dir(run, run_dir)
   try:
     return launch(run, run_dir, place)
@@ -271,6 +292,7 @@ def checked(
     launch_type,
     _RESOURCES.value,
     _SLURM.value,
+    _KUBERNETES.value,
     _DRY_RUN.value,
     _RAY_ADDRESS.value,
   )
@@ -311,7 +333,7 @@ def launch(
   if place.launch_type != 'local':
     return launching.run_stock(run, run_dir, place.launch_type, watch)
   if place.backend == 'slurm' and not slurm_script.in_job():
-    return launching.submit(run, run_dir, place)
+    return submitting.submit(run, run_dir, place)
   return launching.run(run, run_dir, place, watch)
 
 
@@ -342,13 +364,18 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   """
   if _RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
+  in_pod = kubernetes_manifests.in_launcher()
+  # A pod has the same command at its first start and at each later one.
+  begins = in_pod and not run_dir_lib.holds_run(run_dir)
   try:
-    if _RESUME.value:
+    if _RESUME.value and not begins:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
-    if _BACKEND.value != 'slurm' or slurm_script.in_job():
+    # Kubernetes has one such pod at a time, and a volume may know the lock of
+    # one whose node was lost for longer than that.
+    if not in_pod and (_BACKEND.value != 'slurm' or slurm_script.in_job()):
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e

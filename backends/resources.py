@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 # A comma belongs to the value unless a new `name=` follows.
-_ITEMS = re.compile(r',(?=[\w-]+=)')
+_ITEMS = re.compile(r',(?=[\w./-]+=)')
 _ROLE = re.compile(r'([A-Za-z_][\w/]*):')
 
 
@@ -89,7 +89,7 @@ def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
   roles = list(roles)
   for role in named:
     if role is not None and role not in roles:
-      raise ValueError(f'there is no role {role!r}; {_nearest(role, roles)}')
+      raise ValueError(f'there is no role {role!r}; {nearest(role, roles)}')
 
 
 def environment(given: Resources) -> Mapping[str, str]:
@@ -102,6 +102,13 @@ def environment(given: Resources) -> Mapping[str, str]:
     'TF_NUM_INTEROP_THREADS': threads,
     'TF_NUM_INTRAOP_THREADS': threads,
   }
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+  """Says which of some names is the nearest to a wrong one, and names all."""
+  names = list(names)
+  (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
+  return f'the nearest is {near!r} (of {", ".join(names)})'
 
 
 def _item(role: str | None, text: str) -> tuple[str, str]:
@@ -117,7 +124,7 @@ def _of(role: str | None) -> str:
 
 def _number(role: str, name: str, value: str) -> int:
   if name not in _NAMES:
-    raise ValueError(f'{role}: there is no {name!r}; {_nearest(name, _NAMES)}')
+    raise ValueError(f'{role}: there is no {name!r}; {nearest(name, _NAMES)}')
   try:
     number = int(value)
   except ValueError:
@@ -128,9 +135,3 @@ def _number(role: str, name: str, value: str) -> int:
       f'{_MOST[name]:,}, got {value!r}'
     )
   return number
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-  names = list(names)
-  (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
-  return f'the nearest is {near!r} (of {", ".join(names)})'

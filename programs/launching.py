@@ -5,16 +5,25 @@ import dataclasses
 import functools
 import importlib.util
 import pathlib
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 
+from backends import (
+  kubernetes_manifests,
+  kubernetes_options,
+  slurm_script,
+)
 from backends import resources as resources_lib
-from backends import slurm_job, slurm_script
 from programs import commands
 from programs.settings import Settings, WrongUsage
 from reporting import run_dir as run_dir_lib
+
+# By backend, whose flags have its name: where its command is typed.
+_COMMANDS = {
+  'slurm': ('sbatch', 'type the command on a login node of the cluster'),
+  'kubernetes': ('kubectl', 'install it'),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,11 +31,12 @@ class Place:
   """The flags of `launch.py` that say where a program runs.
 
   Attributes:
-    backend: `local`, `slurm` or `ray`.
+    backend: `local`, `slurm`, `kubernetes` or `ray`.
     launch_type: `local`, or one of Launchpad's own launch types.
     resources: what each role is given, as `resources.parse` reads it.
     slurm: sbatch's options, as `slurm_script.parse_options` reads them.
-    dry_run: whether to print the job's script alone.
+    kubernetes: options, as `kubernetes_options.parse` reads them.
+    dry_run: whether to print alone what would be submitted.
     ray_address: of the cluster.
   """
 
@@ -34,6 +44,7 @@ class Place:
   launch_type: str
   resources: str
   slurm: str
+  kubernetes: str
   dry_run: bool
   ray_address: str
 
@@ -43,7 +54,6 @@ class Place:
     Raises:
       WrongUsage: something is wrong.
     """
-    is_slurm = self.backend == 'slurm'
     if self.launch_type != 'local':
       name = f'--lp_launch_type={self.launch_type}'
       if self.backend != 'local':
@@ -52,19 +62,28 @@ class Place:
         )
       if self.resources and self.launch_type != 'vertex_ai':
         raise WrongUsage(f'--resources: {name} does not take any')
-    if not is_slurm and (self.slurm or self.dry_run):
-      flag = '--slurm' if self.slurm else '--dry_run'
-      raise WrongUsage(f'{flag} needs --backend=slurm')
+    for backend in _COMMANDS:
+      if getattr(self, backend) and self.backend != backend:
+        raise WrongUsage(f'--{backend} needs --backend={backend}')
     self.resources_by_role()
-    self.options_by_role()
+    self.slurm_options()
+    self.kubernetes_options()
+    if self.dry_run and self.backend not in _COMMANDS:
+      backends = ' or '.join(f'--backend={each}' for each in _COMMANDS)
+      raise WrongUsage(f'--dry_run needs {backends}')
     if self.backend == 'ray' and importlib.util.find_spec('ray') is None:
       raise WrongUsage(
         "--backend=ray needs a package: pip install 'launchpad-rl[ray]'"
       )
-    if is_slurm and not self.dry_run and shutil.which('sbatch') is None:
+    if self.backend in _COMMANDS and not self.dry_run:
+      self._check_command()
+
+  def _check_command(self) -> None:
+    command, way_out = _COMMANDS[self.backend]
+    if shutil.which(command) is None:
       raise WrongUsage(
-        '--backend=slurm: sbatch is not there; type the command on a login '
-        "node of the cluster, or see the job's script with --dry_run"
+        f'--backend={self.backend}: {command} is not there; {way_out}, or see '
+        'what would be submitted with --dry_run'
       )
 
   def resources_by_role(self) -> dict[str, resources_lib.Resources]:
@@ -73,11 +92,21 @@ class Place:
     except ValueError as e:
       raise WrongUsage(f'--resources: {e}') from e
 
-  def options_by_role(self) -> dict[str | None, dict[str, str]]:
+  def slurm_options(self) -> dict[str | None, dict[str, str]]:
     try:
       return slurm_script.parse_options(self.slurm)
     except ValueError as e:
       raise WrongUsage(f'--slurm: {e}') from e
+
+  def kubernetes_options(self) -> kubernetes_options.Options:
+    """Returns the options of a run there, of which none is missing."""
+    try:
+      options = kubernetes_options.parse(self.kubernetes)
+      if self.backend == 'kubernetes':
+        options.check_complete()
+    except ValueError as e:
+      raise WrongUsage(f'--kubernetes: {e}') from e
+    return options
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,8 +128,8 @@ def check_not_running(run_dir: pathlib.Path) -> None:
   """Raises `ValueError` if the run in a directory still goes on."""
   from backends import status
 
-  if slurm_script.in_job():
-    return  # Slurm runs a job once at a time.
+  if slurm_script.in_job() or kubernetes_manifests.in_launcher():
+    return  # Slurm runs a job once at a time, and Kubernetes a launcher.
   job, state = commands.job(run_dir)
   if state is not None:
     raise ValueError(
@@ -123,7 +152,7 @@ def run(
   Args:
     settings: of the run.
     run_dir: of the run.
-    place: where its processes run; of `slurm`, this is the launcher in the job.
+    place: where its processes run; of a cluster, this is the launcher there.
     watch: how it is watched.
 
   Returns:
@@ -190,6 +219,10 @@ def _backend(
   given: dict[str, resources_lib.Resources],
 ):
   """Returns what runs a program at a place, as `backends.local.run` does."""
+  if kubernetes_manifests.in_launcher():
+    from backends import joined
+
+    return joined.run
   if place.backend == 'slurm':
     from backends import slurm
 
@@ -244,84 +277,15 @@ def run_stock(
   return 0
 
 
-def submit(settings: Settings, run_dir: pathlib.Path, place: Place) -> int:
-  """Submits the run to Slurm, or prints the script that would be.
-
-  Raises:
-    WrongUsage: the program cannot be made, or Slurm does not take the job or
-      the run directory's name.
-  """
-  program = settings.make_program(run_dir)
-  groups = {label: len(nodes) for label, nodes in program.groups.items()}
-  resources, options = place.resources_by_role(), place.options_by_role()
-  _check_roles('resources', resources, groups)
-  _check_roles('slurm', options, groups)
-  parts = slurm_script.components(groups, resources, options)
-  folder = slurm_job.folder(run_dir)
-  try:
-    script = slurm_script.render(
-      run_dir.name,
-      parts,
-      _command(run_dir),
-      folder / 'plan.json',
-      run_dir / 'logs',
-    )
-  except ValueError as e:
-    raise WrongUsage(f'--run_dir: {e}') from e
-  if place.dry_run:
-    print(script, end='')
-    return 0
-  is_new = not run_dir_lib.holds_run(run_dir)
-  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
-  (run_dir / 'logs').mkdir(exist_ok=True)
-  folder.mkdir(exist_ok=True)
-  slurm_script.save_plan(folder / 'plan.json', parts)
-  try:
-    job = slurm_job.submit(run_dir, script)
-  except slurm_job.SlurmError as e:
-    if is_new:
-      _forget(run_dir)
-    raise WrongUsage(f'--backend=slurm: {e}') from e
-  flag = shlex.quote(f'--run_dir={run_dir}')
-  output = shlex.quote(f'{run_dir}/logs/slurm-{job}.out')
-  print(
-    f'{"run directory":<15}{run_dir}  (on storage that all nodes share)\n'
-    f'{"job":<15}{job}\n'
-    f'{"its output":<15}tail -F {output}\n'
-    f'{"its state":<15}python launch.py --status {flag}\n'
-    f'{"to stop it":<15}python launch.py --stop {flag}'
-  )
-  return 0
-
-
 def _make_program(settings: Settings, run_dir: pathlib.Path, given):
   program = settings.make_program(run_dir)
-  _check_roles('resources', given, program.groups)
+  check_roles('resources', given, program.groups)
   run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
   return program
 
 
-def _check_roles(flag: str, named, roles) -> None:
+def check_roles(flag: str, named, roles) -> None:
   try:
     resources_lib.check_roles(named, roles)
   except ValueError as e:
     raise WrongUsage(f'--{flag}: {e}') from e
-
-
-def _command(run_dir: pathlib.Path) -> list[str]:
-  """This command line, for the job's launcher to go on with."""
-  from backends import launcher
-
-  ours = {'run_dir', 'resume', 'dry_run', 'verbosity'}
-  given = launcher.flags_given(ours)
-  program = str(pathlib.Path(sys.argv[0]).absolute())
-  # This began the run; the job goes on with it, however often it is started.
-  return [sys.executable, program, *given, f'--run_dir={run_dir}', '--resume']
-
-
-def _forget(run_dir: pathlib.Path) -> None:
-  """Removes what was written of a run that did not begin."""
-  shutil.rmtree(slurm_job.folder(run_dir))
-  run_dir_lib.config_path(run_dir).unlink()
-  with contextlib.suppress(OSError):
-    (run_dir / 'logs').rmdir()

@@ -4,39 +4,39 @@ import dataclasses
 
 import pytest
 
-from backends import slurm_job, slurm_script
+from backends import slurm_job
 from programs import launching, settings
 
-_SETTINGS = settings.Settings(
-  agent='sac',
-  env='gym:Pendulum-v1',
-  config='',
-  seed=0,
-  num_actors=3,
-  envs_per_actor=1,
-  num_steps=100,
-  program='distributed',
-  demonstrations=None,
-  record=False,
-  evaluations='3s',
-  checkpoint_every=30.0,
-  checkpoint_replay=False,
-  profile=False,
+_DRY = launching.Place(
+  'slurm', 'local', '', '', '', dry_run=True, ray_address=''
 )
-_DRY = launching.Place('slurm', 'local', '', '', dry_run=True, ray_address='')
 
 
 @pytest.mark.parametrize(
   'changes, message',
   [
     ({'launch_type': 'local_mp'}, '--lp_launch_type=local_mp exclude'),
-    ({'backend': 'local'}, '--dry_run needs --backend=slurm'),
+    ({'backend': 'local'}, '--dry_run needs --backend=slurm or --backend=kub'),
     (
       {'backend': 'local', 'dry_run': False, 'slurm': 'time=1'},
       '--slurm needs --backend=slurm',
     ),
     ({'resources': 'learner:gpus=1'}, "--resources: learner: .*'gpu'"),
     ({'slurm': 'output=x'}, '--slurm: output is not to be set'),
+    ({'kubernetes': 'image=x'}, '--kubernetes needs --backend=kubernetes'),
+    (
+      {'backend': 'kubernetes', 'slurm': 'time=1'},
+      '--slurm needs --backend=slurm',
+    ),
+    (
+      {'backend': 'kubernetes', 'launch_type': 'local_mp'},
+      '--backend=kubernetes and --lp_launch_type=local_mp exclude',
+    ),
+    ({'backend': 'kubernetes'}, '--kubernetes: image is missing'),
+    (
+      {'backend': 'kubernetes', 'kubernetes': 'imag=x'},
+      "--kubernetes: there is no 'imag'; the nearest is 'image'",
+    ),
   ],
 )
 def test_what_does_not_go_together_is_refused(changes, message):
@@ -53,26 +53,11 @@ def test_without_slurm_a_job_is_refused(monkeypatch):
     slurm_job.state('1')
 
 
-def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
-  place = dataclasses.replace(_DRY, resources='learner:gpu=1,cpu=4')
-  assert launching.submit(_SETTINGS, tmp_path / 'run', place) == 0
-  script = capsys.readouterr().out
-  assert script.startswith('#!/bin/bash\n# learner/0\n')
-  assert script.count('#SBATCH hetjob') == 1
-  assert '#SBATCH --ntasks=7\n' in script
-  assert f'--run_dir={tmp_path}/run --resume\n' in script
-  assert slurm_script.PLAN in script
-  assert not (tmp_path / 'run').exists()
-
-
-def test_resources_of_an_unknown_role_are_refused(tmp_path):
-  place = dataclasses.replace(_DRY, resources='actors:cpu=2')
-  with pytest.raises(settings.WrongUsage, match="--resources: .*'actors'"):
-    launching.submit(_SETTINGS, tmp_path / 'run', place)
-
-
-def test_a_run_dir_that_breaks_the_script_is_refused(tmp_path):
-  run_dir = tmp_path / 'a\nb'
-  with pytest.raises(settings.WrongUsage, match='--run_dir: .* line break'):
-    launching.submit(_SETTINGS, run_dir, _DRY)
-  assert not run_dir.exists()
+def test_without_kubectl_a_job_set_is_refused(monkeypatch):
+  monkeypatch.setenv('PATH', '/nowhere')
+  place = dataclasses.replace(
+    _DRY, backend='kubernetes', kubernetes='image=x,volume=c:/runs'
+  )
+  place.check()
+  with pytest.raises(settings.WrongUsage, match='kubectl is not there'):
+    dataclasses.replace(place, dry_run=False).check()

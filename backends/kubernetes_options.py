@@ -1,0 +1,93 @@
+"""What `--kubernetes` says: `image=rl:1,volume=c:/runs;actor:memory=2Gi`."""
+
+import dataclasses
+import pathlib
+import re
+from collections.abc import Mapping
+
+from backends import resources as resources_lib
+
+# Those that each run needs, and how they are written.
+_NEEDED = {
+  'image': 'image=REGISTRY/NAME:TAG, which was built from Dockerfile',
+  'volume': "volume=CLAIM:/PATH, a volume claim's name and where pods have it",
+}
+_OF_RUN = (*_NEEDED, 'namespace', 'context')
+MEMORY = 'memory'
+# With the key of a node's label, or of a node's taint, behind it.
+SELECTOR, TOLERATION = 'nodeSelector.', 'toleration.'
+_OF_PODS = (MEMORY, f'{SELECTOR}KEY', f'{TOLERATION}KEY')
+_FORMS = {
+  'volume': re.compile(r'[a-z0-9]([a-z0-9.-]*[a-z0-9])?:/[^:]+'),
+  'namespace': re.compile(r'[a-z0-9]([a-z0-9-]*[a-z0-9])?'),
+  MEMORY: re.compile(r'[1-9]\d*([kMGT]|[KMGT]i)?'),
+}
+_EXAMPLES = {'volume': 'runs:/runs', 'namespace': 'rl', MEMORY: '16Gi'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+  """What `--kubernetes` says.
+
+  Attributes:
+    run: the run's own options, by name; any may be missing.
+    pods: the options of pods, by role; those under None are for all.
+  """
+
+  run: Mapping[str, str]
+  pods: Mapping[str | None, Mapping[str, str]]
+
+  def check_complete(self) -> None:
+    """Raises `ValueError` if something is missing that each run needs."""
+    for name, form in _NEEDED.items():
+      if name not in self.run:
+        raise ValueError(f'{name} is missing; say {form}')
+
+  @property
+  def claim(self) -> str:
+    return self.run['volume'].partition(':')[0]
+
+  @property
+  def mount_path(self) -> pathlib.PurePosixPath:
+    return pathlib.PurePosixPath(self.run['volume'].partition(':')[2])
+
+  def of(self, role: str) -> Mapping[str, str]:
+    """Returns the options of a role's pods."""
+    return {**self.pods.get(None, {}), **self.pods.get(role, {})}
+
+
+def parse(text: str) -> Options:
+  """Returns what a text says.
+
+  Args:
+    text: as in this module's first line; empty for nothing.
+
+  Raises:
+    ValueError: it is malformed, or there is no such option.
+  """
+  split = resources_lib.split(text)
+  for role, items in split.items():
+    for name, value in items.items():
+      _check(role, name, value)
+  of_all = split.pop(None, {})
+  run = {name: of_all.pop(name) for name in _OF_RUN if name in of_all}
+  return Options(run, {None: of_all, **split})
+
+
+def _check(role: str | None, name: str, value: str) -> None:
+  of = f'{role}: ' if role else ''
+  if role and name in _OF_RUN:
+    raise ValueError(f'{of}{name} is of the whole run; write it before all ;')
+  has_key = any(
+    name.startswith(prefix) and name != prefix
+    for prefix in (SELECTOR, TOLERATION)
+  )
+  allowed = _OF_PODS if role else (*_OF_RUN, *_OF_PODS)
+  if not has_key and name not in (MEMORY, *_OF_RUN):
+    nearest = resources_lib.nearest(name, allowed)
+    raise ValueError(f'{of}there is no {name!r}; {nearest}')
+  form = _FORMS.get(name)
+  is_empty = not value and not name.startswith(TOLERATION)
+  if is_empty or (form and not form.fullmatch(value)):
+    example = _EXAMPLES.get(name, 'VALUE')
+    raise ValueError(f'{of}{name}={value}: write it as in {name}={example}')

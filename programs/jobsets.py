@@ -1,0 +1,87 @@
+"""What `launch.py` does with runs on Kubernetes; each returns an exit code."""
+
+import pathlib
+import sys
+
+from backends import (
+  kubernetes_job,
+  kubernetes_manifests,
+  kubernetes_options,
+)
+from programs.settings import WrongUsage
+
+_RUNNING = 'Running'
+
+
+def show_status(run_dir: str | None, kubernetes: str) -> int:
+  """Prints what the cluster says of a run, and what the run says itself.
+
+  Args:
+    run_dir: of the run, on the volume.
+    kubernetes: the flag, of which namespace and context count.
+
+  Raises:
+    WrongUsage: there is no run, or the cluster does not say.
+  """
+  cluster, name, state = _find(run_dir, kubernetes, 'status')
+  print(f'JobSet {name}: {state}')
+  try:
+    pods = cluster.pods(name)
+    for pod in sorted(pods):
+      print(f'  {pod:<50} {pods[pod]}')
+    launcher = f'{name}-{kubernetes_manifests.LAUNCHER}-'
+    if any(pod.startswith(launcher) and pods[pod] == _RUNNING for pod in pods):
+      command = ['python', 'launch.py', '--status', f'--run_dir={run_dir}']
+      print(cluster.in_launcher(name, *command), end='')
+  except kubernetes_job.KubernetesError as e:
+    # A run that only begins has not begun to keep its status.
+    print(f'launch.py: {e}', file=sys.stderr)
+  return 0
+
+
+def stop(run_dir: str | None, kubernetes: str) -> int:
+  """Stops a run, waits for its end, and removes its objects from the cluster.
+
+  Args:
+    run_dir: of the run, on the volume.
+    kubernetes: the flag, of which namespace and context count.
+
+  Raises:
+    WrongUsage: there is no run, or the cluster does not say.
+  """
+  cluster, name, state = _find(run_dir, kubernetes, 'stop')
+  print(f'JobSet {name}: {state}; it is stopped and removed', flush=True)
+  try:
+    if not state.is_finished:
+      cluster.stop(name)
+    cluster.remove(name)
+  except kubernetes_job.KubernetesError as e:
+    print(f'launch.py: {e}', file=sys.stderr)
+    return 1
+  print('stopped')
+  return 0
+
+
+def _find(
+  run_dir: str | None, kubernetes: str, flag: str
+) -> tuple[kubernetes_job.Cluster, str, kubernetes_job.State]:
+  """Returns where a run is, its name there and what it does."""
+  if not run_dir:
+    raise WrongUsage(f'--{flag}: say of which run with --run_dir')
+  try:
+    options = kubernetes_options.parse(kubernetes)
+  except ValueError as e:
+    raise WrongUsage(f'--kubernetes: {e}') from e
+  cluster = kubernetes_job.Cluster(options.run)
+  name = kubernetes_manifests.name(pathlib.PurePosixPath(run_dir))
+  try:
+    state = cluster.state(name)
+  except kubernetes_job.KubernetesError as e:
+    raise WrongUsage(f'--{flag}: {e}') from e
+  if state is None:
+    raise WrongUsage(
+      f'--{flag}: the cluster has no JobSet {name}, as that of the run in '
+      f'{run_dir} is called; look at --run_dir, and at namespace and context '
+      'in --kubernetes'
+    )
+  return cluster, name, state
