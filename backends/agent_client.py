@@ -113,11 +113,16 @@ class AgentClient:
       os.close(self.outputs.popitem()[1])
     return tasks
 
-  def hang_up(self) -> None:
-    """Has the agent end, and every process of its node with it."""
+  def hang_up(self, is_over: bool = True) -> None:
+    """Has the agent end, and every process of its node with it.
+
+    Args:
+      is_over: whether it is told that there is nothing more to come.
+    """
     self.is_released = True
     if self._link is not None:
-      self.send({'do': 'leave'})
+      if is_over:
+        self.send({'do': 'leave'})
       self._link.hang_up()
 
   def end(self, timeout: float) -> None:

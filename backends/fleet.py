@@ -152,16 +152,21 @@ class Fleet:
     """As of a `ZygoteClient`, whose channel would have ended by itself."""
     return 0
 
-  def close(self, ready: bool = True) -> None:
-    """Ends all agents, and with them every process on their nodes."""
-    del ready  # Each agent knows that of its own zygote.
+  def close(self, ready: bool = True, is_over: bool = True) -> None:
+    """Ends all agents, and with them every process on their nodes.
+
+    Args:
+      ready: of no use here: each agent knows that of its own zygote.
+      is_over: whether agents are told that there is nothing more to come.
+    """
+    del ready
     if self._closing:
       return
     self._closing = True
     deadline = time.monotonic() + _END_SECS
     agents = set(self._of.values())
     for agent in agents:
-      agent.hang_up()
+      agent.hang_up(is_over)
     for agent in agents:
       if agent.is_reaching:
         continue  # For one that would be told to leave.

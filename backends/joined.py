@@ -18,10 +18,8 @@ import launchpad as lp
 from backends import agent_client, hosts, links, output
 from backends import config as config_lib
 
-# What tells a launcher that it is joined: the port, and the file of the key.
-PORT, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
-# Until an engine has room for a task again that it has lost.
-_PLACE_SECS = 300.0
+# Until an engine has found a node for a task, and fetched what it needs.
+_PLACE_SECS = 1800.0
 # Meanwhile the run goes on without it.
 _SPARE_PLACE_SECS = 3600.0
 
@@ -41,10 +39,10 @@ def run(
     on_line: as of `local.run`.
     say_cause: as of `local.run`.
   """
-  key = pathlib.Path(os.environ[KEY_FILE]).read_bytes()
+  key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):
     program = program()
-  door = links.Door(key, int(os.environ[PORT]))
+  door = links.Door(key, int(os.environ[links.LISTEN]))
   with contextlib.closing(door), shared_directory(config) as directory:
     nodes = [node(door, config, name) for name in task_names(program)]
     result, _ = hosts.run(

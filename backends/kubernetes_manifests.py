@@ -14,12 +14,9 @@ from typing import Any
 
 import yaml
 
-from backends import kubernetes_options, kubernetes_pods
+from backends import kubernetes_options, kubernetes_pods, links
 from backends import resources as resources_lib
 
-# Tells a launcher that agents come to it, and to which port.
-LISTEN = 'LAUNCHPAD_LISTEN'
-_KEY_FILE = 'LAUNCHPAD_KEY_FILE'
 LAUNCHER = 'launcher'
 # JobSet puts it on each of its pods.
 NAME_LABEL = 'jobset.sigs.k8s.io/jobset-name'
@@ -35,7 +32,7 @@ _MAX_SLUG = 23
 
 def in_launcher() -> bool:
   """Whether this process is a launcher that agents come to."""
-  return LISTEN in os.environ
+  return links.LISTEN in os.environ
 
 
 def name(run_dir: pathlib.PurePath) -> str:
@@ -123,8 +120,8 @@ def _launcher(
     own, LAUNCHER, command, resources_lib.Resources(), options
   )
   pod['containers'][0]['env'] += [
-    {'name': LISTEN, 'value': str(_PORT)},
-    {'name': _KEY_FILE, 'value': kubernetes_pods.KEY_PATH},
+    {'name': links.LISTEN, 'value': str(_PORT)},
+    {'name': links.KEY_FILE, 'value': kubernetes_pods.KEY_PATH},
   ]
   rules = [
     # It goes on elsewhere, however often.

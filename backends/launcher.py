@@ -91,7 +91,10 @@ def _supervise(
       tasks,
     )
     stack.callback(boss.close)
-    stack.callback(lambda: where.zygote.close(boss.ready))
+    # After a signal the run may go on, by another launcher.
+    stack.callback(
+      lambda: where.zygote.close(boss.ready, boss.exit_code in (0, 1))
+    )
     boss.watch(where.listener, lambda: _on_stop_request(boss, where.listener))
     signals = wakeups_lib.Signals()
     boss.watch(wakeups, lambda: _on_wakeup(boss, wakeups, signals, sink))

@@ -18,6 +18,8 @@ from typing import Protocol
 
 from backends import wire
 
+# Tell a launcher that agents come to it: the port, and the file of the key.
+LISTEN, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
 # What is not heard of for so long is gone: a broken cable says nothing.
 SILENT_SECS = 60
 _PROBE_SECS = 10

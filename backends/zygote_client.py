@@ -89,12 +89,14 @@ class ZygoteClient:
       self._process.kill()
       return self._process.wait()
 
-  def close(self, ready: bool) -> None:
+  def close(self, ready: bool, is_over: bool = True) -> None:
     """Ends the zygote and every process that descends from it.
 
     Args:
       ready: whether it listens yet.
+      is_over: whether the run is; it makes no difference here.
     """
+    del is_over
     self.channel.close()
     if not ready:
       self._process.kill()

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 
-import pytest
 import yaml
 
 from tests.backends import helpers
@@ -107,10 +106,6 @@ class Pods(runs.Run):
     )
 
 
-@pytest.mark.xfail(
-  reason='a launcher that is told to stop tells its agents that all is over',
-  strict=True,
-)
 def test_a_launcher_that_makes_room_goes_on_with_all_agents(tmp_path):
   pods = Pods(tmp_path / 'run')
   pods.render('--num_actors=2', '--num_steps=1000000', '--checkpoint_every=1')
