@@ -18,8 +18,7 @@ import launchpad as lp
 
 from backends import resources as resources_lib
 
-# XManager 0.3.0 is the last that goes with this protobuf, and Shapely 1.8 the
-# last for the BigQuery client that does.
+# As of setup.cfg's extra `vertex`.
 PACKAGES = (
   'google-cloud-aiplatform==1.60.0',
   'shapely==1.8.5.post1',

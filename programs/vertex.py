@@ -47,10 +47,9 @@ def check(text: str, run_dir: pathlib.Path) -> None:
   try:
     kinds = vertex.gpu_kinds()
   except ImportError as e:
-    packages = ' '.join(vertex.PACKAGES)
     raise settings_lib.WrongUsage(
       f'--lp_launch_type=vertex_ai needs XManager ({e}): '
-      f'uv pip install {packages} protobuf==3.19.6'
+      '.venv/bin/uv pip install -r tools/vertex.lock'
     ) from e
   if kind not in kinds:
     raise settings_lib.WrongUsage(

@@ -10,5 +10,8 @@ compile() {
 }
 
 compile setup.cfg "${@/#/--extra=}" --output-file requirements.lock
+# Apart, since few need it, and it wants an older python-dateutil.
+compile setup.cfg --extra=vertex --output-file tools/vertex.lock \
+  --constraint <(sed 's/^python-dateutil==[^ ]*/python-dateutil/' requirements.lock)
 # Apart, since uv must be there before it can install the rest.
 compile - --output-file tools/uv.lock <<<'uv'

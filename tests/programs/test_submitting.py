@@ -14,23 +14,8 @@ from backends import slurm_script
 from programs import jobsets, launching, settings, submitting
 from tests.backends import api_server
 from tests.e2e import runs
+from tests.programs import samples
 
-_SETTINGS = settings.Settings(
-  agent='sac',
-  env='gym:Pendulum-v1',
-  config='',
-  seed=0,
-  num_actors=3,
-  envs_per_actor=1,
-  num_steps=100,
-  program='distributed',
-  demonstrations=None,
-  record=False,
-  evaluations='3s',
-  checkpoint_every=30.0,
-  checkpoint_replay=False,
-  profile=False,
-)
 _SLURM = launching.Place(
   'slurm', 'local', '', '', '', dry_run=True, ray_address=''
 )
@@ -44,7 +29,7 @@ _NAME = 'one-0436b6'
 
 def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
   place = dataclasses.replace(_SLURM, resources='learner:gpu=1,cpu=4')
-  assert submitting.submit(_SETTINGS, tmp_path / 'run', place) == 0
+  assert submitting.submit(samples.SETTINGS, tmp_path / 'run', place) == 0
   script = capsys.readouterr().out
   assert script.startswith('#!/bin/bash\n# learner/0\n')
   assert script.count('#SBATCH hetjob') == 1
@@ -57,13 +42,13 @@ def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
 def test_resources_of_an_unknown_role_are_refused(tmp_path):
   place = dataclasses.replace(_SLURM, resources='actors:cpu=2')
   with pytest.raises(settings.WrongUsage, match="--resources: .*'actors'"):
-    submitting.submit(_SETTINGS, tmp_path / 'run', place)
+    submitting.submit(samples.SETTINGS, tmp_path / 'run', place)
 
 
 def test_a_run_dir_that_breaks_the_script_is_refused(tmp_path):
   run_dir = tmp_path / 'a\nb'
   with pytest.raises(settings.WrongUsage, match='--run_dir: .* line break'):
-    submitting.submit(_SETTINGS, run_dir, _SLURM)
+    submitting.submit(samples.SETTINGS, run_dir, _SLURM)
   assert not run_dir.exists()
 
 
@@ -74,7 +59,7 @@ def server(tmp_path):
 
 
 def _submit(place=_KUBERNETES, run_dir=_RUN_DIR, **changes):
-  run = dataclasses.replace(_SETTINGS, **changes)
+  run = dataclasses.replace(samples.SETTINGS, **changes)
   return submitting.submit(run, run_dir, place)
 
 

@@ -8,7 +8,7 @@ from launchpad.launch import signal_handling
 from backends import resources, vertex
 from programs import settings
 from programs import vertex as vertex_run
-from tests.programs import test_launching
+from tests.programs import samples
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -51,7 +51,7 @@ def experiment(monkeypatch):
 
 def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
   given = resources.parse('learner:gpu=2,cpu=8')
-  run = test_launching._SETTINGS
+  run = samples.SETTINGS
   assert vertex_run.submit(run, tmp_path, given, 'gpu=V100') == 0
   asked = [job.executor.requirements for job in experiment.jobs]
   shown = [(str(each.task_requirements), each.replicas) for each in asked]
