@@ -26,195 +26,13 @@ from programs import (
   submitting,
   vertex,
 )
+from programs import command_line as cli
 from programs import settings as settings_lib
 from reporting import run_dir as run_dir_lib
 
-_NUM_ACTORS = flags.DEFINE_integer(
-  'num_actors', 2, 'Actor processes.', lower_bound=1
-)
-_ENVS_PER_ACTOR = flags.DEFINE_integer(
-  'envs_per_actor',
-  1,
-  'Environments in each actor process; one call of the policy steps all.',
-  lower_bound=1,
-)
-_AGENT = flags.DEFINE_string(
-  'agent',
-  'sac',
-  'What learns: one that --list shows, or module:PACKAGE.MODULE.',
-)
-_ENV = flags.DEFINE_string(
-  'env', 'gym:Pendulum-v1', 'Where it acts, such as gym:ID for Gymnasium.'
-)
-_CONFIG = flags.DEFINE_string(
-  'config',
-  '',
-  "The agent's settings that are not its defaults, such as "
-  'learning_rate=3e-4,batch_size=64.',
-)
-_PROGRAM = flags.DEFINE_enum(
-  'program',
-  'distributed',
-  ['distributed', 'offline'],
-  "What runs: 'distributed' has actors, 'offline' learns from "
-  '--demonstrations alone.',
-)
-_DEMONSTRATIONS = flags.DEFINE_string(
-  'demonstrations',
-  None,
-  'The directory of a run with --record, or minari:ID, for an agent to imitate '
-  'or to learn from.',
-)
-_RECORD = flags.DEFINE_bool(
-  'record', False, 'Whether to keep every episode in the run directory.'
-)
-_LIST = flags.DEFINE_bool('list', False, 'Show what --agent knows, and end.')
-_EVALUATIONS = flags.DEFINE_string(
-  'evaluations',
-  '3s',
-  'When to evaluate, for one evaluator each: 30s, 1000steps of the learner, or '
-  '1000steps*5 for five episodes; with commas between.',
-)
-_NUM_STEPS = flags.DEFINE_integer(
-  'num_steps',
-  8_000,
-  'Environment steps, of all actors together, after which the run ends; '
-  "steps of the learner with --program='offline'.",
-  lower_bound=1,
-)
-_SEED = flags.DEFINE_integer(
-  'seed',
-  0,
-  'Every random number of the run derives from it.',
-  lower_bound=0,
-  upper_bound=settings_lib.MAX_SEED,
-)
-_SEEDS = flags.DEFINE_list(
-  'seeds', [], 'A run for each of these seeds, in directories within --run_dir.'
-)
-_RUN_DIR = flags.DEFINE_multi_string(
-  'run_dir',
-  None,
-  'Where configuration, metrics, checkpoints and figures go. '
-  'Default: a new folder in runs/. Of several the last counts, but with '
-  '--report each.',
-)
-_RESUME = flags.DEFINE_bool('resume', False, 'Go on with the run in --run_dir.')
-_CHECKPOINT_EVERY = flags.DEFINE_float(
-  'checkpoint_every', 30.0, 'Seconds between checkpoints.', lower_bound=0.0
-)
-_CHECKPOINT_REPLAY = flags.DEFINE_bool(
-  'checkpoint_replay', False, 'Whether checkpoints keep replay as well.'
-)
-_PROFILE = flags.DEFINE_bool(
-  'profile',
-  False,
-  "Whether to time what each process does, and to trace some of the learner's "
-  'steps.',
-)
-_STUCK_AFTER = flags.DEFINE_float(
-  'stuck_after',
-  60.0,
-  'Seconds without a step of any actor, or of the learner, after which the run '
-  'says who waits for whom.',
-  lower_bound=1.0,
-)
-_QUIET = flags.DEFINE_bool('quiet', False, 'Print no metrics while it runs.')
-_STATUS = flags.DEFINE_bool(
-  'status', False, 'Show what the run in --run_dir is doing, and end.'
-)
-_REPORT = flags.DEFINE_bool(
-  'report',
-  False,
-  'Write a page that compares the runs in --run_dir=A --run_dir=B or '
-  '--run_dir=A,B, and end.',
-)
-_REPORT_PATH = flags.DEFINE_string(
-  'report_path', None, 'Of the page. Default: report.html in the first run.'
-)
-_METRICS = flags.DEFINE_list(
-  'metrics',
-  ['tensorboard'],
-  'Where metrics go beside the CSV files: tensorboard, jsonl, wandb, with '
-  'commas between, or nothing.',
-)
-_SEND_METRICS = flags.DEFINE_bool(
-  'send_metrics',
-  False,
-  'Send what --metrics lack of the run in --run_dir, and end.',
-)
-_EXPORT = flags.DEFINE_bool(
-  'export',
-  False,
-  'Write the policy of the run in --run_dir, from its newest checkpoint, and '
-  'end.',
-)
-_EVALUATE = flags.DEFINE_bool(
-  'evaluate', False, 'Play the policy of the run in --run_dir, and end.'
-)
-_EPISODES = flags.DEFINE_integer(
-  'episodes', 10, 'How many --evaluate plays.', lower_bound=1
-)
-_VIDEO = flags.DEFINE_string(
-  'video', None, 'An mp4 file that --evaluate makes of what it plays.'
-)
-_LAUNCH_TYPE = flags.DEFINE_enum(
-  'lp_launch_type',
-  'local',
-  ['local', 'local_mp', 'local_mt', 'test_mt', 'vertex_ai'],
-  "How the program runs: 'local' supervises processes on this machine, the "
-  "others are Launchpad's own.",
-  allow_override=True,
-)
-_BACKEND = flags.DEFINE_enum(
-  'backend',
-  'local',
-  ['local', 'slurm', 'kubernetes', 'ray'],
-  'Where processes run: on this machine, as a job of a Slurm cluster, as a '
-  'JobSet of a Kubernetes cluster, or on the nodes of a Ray cluster.',
-)
-_RESOURCES = flags.DEFINE_string(
-  'resources',
-  '',
-  'What each task of a role is given: learner:gpu=1,cpu=8;actor:cpu=1.',
-)
-_SLURM = flags.DEFINE_string(
-  'slurm',
-  '',
-  "sbatch's options for the job, or for a role's part of it: "
-  'account=rl,time=1:00:00;learner:partition=gpu.',
-)
-_KUBERNETES = flags.DEFINE_string(
-  'kubernetes',
-  '',
-  'The image, the volume and what else the run, or the pods of a role, need: '
-  'image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;replay:memory=16Gi;'
-  'learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
-)
-_RAY_ADDRESS = flags.DEFINE_string(
-  'ray_address',
-  'auto',
-  'Of the Ray cluster, host and port; this machine is one of its nodes.',
-)
-_VERTEX = flags.DEFINE_string(
-  'vertex',
-  '',
-  'With --lp_launch_type=vertex_ai, the kind of GPU: gpu=T4, which it is.',
-)
-_DRY_RUN = flags.DEFINE_bool(
-  'dry_run',
-  False,
-  "Print the job's script, or the manifests, instead of submitting them.",
-)
-_STOP = flags.DEFINE_bool(
-  'stop', False, 'Stop the run in --run_dir, wherever it runs, and end.'
-)
-_SCALE = flags.DEFINE_string(
-  'scale',
-  None,
-  'Have the run in --run_dir go on with so many actors, such as actor:8, and '
-  'end.',
-)
+# For --help.
+flags.adopt_module_key_flags(cli)
+
 _WRONG_USAGE = 2
 _INTERRUPTED = 130
 
@@ -222,32 +40,33 @@ _INTERRUPTED = 130
 def main(argv: list[str]) -> int:
   """Does what the flags ask for; returns the exit code."""
   # Launchpad, once imported, defines this flag over again with its own default.
-  launch_type = _LAUNCH_TYPE.value
-  if _LIST.value:
+  launch_type = cli.LAUNCH_TYPE.value
+  on_kubernetes = cli.BACKEND.value == 'kubernetes'
+  if cli.LIST.value:
     print(agents.table())
     return 0
   try:
-    if (_STATUS.value or _STOP.value) and _BACKEND.value == 'kubernetes':
-      act = jobsets.show_status if _STATUS.value else jobsets.stop
-      return act(_run_dir(), _KUBERNETES.value)
-    if _STATUS.value:
+    if on_kubernetes and (cli.STATUS.value or cli.STOP.value):
+      act = jobsets.show_status if cli.STATUS.value else jobsets.stop
+      return act(_run_dir(), cli.KUBERNETES.value)
+    if cli.STATUS.value:
       return commands.show_status(_run_dir())
-    if _STOP.value:
+    if cli.STOP.value:
       return commands.stop(_run_dir())
-    if _SCALE.value is not None:
-      return scale.scale(_run_dir(), _SCALE.value)
-    if _REPORT.value:
-      named = [*(_RUN_DIR.value or ()), *argv[1:]]
-      return commands.write_report(named, _REPORT_PATH.value)
-    if _SEND_METRICS.value:
-      return commands.send_metrics(_run_dir(), _METRICS.value)
-    if _EXPORT.value:
+    if cli.SCALE.value is not None:
+      return scale.scale(_run_dir(), cli.SCALE.value)
+    if cli.REPORT.value:
+      named = [*(cli.RUN_DIR.value or ()), *argv[1:]]
+      return commands.write_report(named, cli.REPORT_PATH.value)
+    if cli.SEND_METRICS.value:
+      return commands.send_metrics(_run_dir(), cli.METRICS.value)
+    if cli.EXPORT.value:
       return commands.export_policy(_run_dir())
-    if _EVALUATE.value:
-      return commands.evaluate(_run_dir(), _EPISODES.value, _VIDEO.value)
+    if cli.EVALUATE.value:
+      return commands.evaluate(_run_dir(), cli.EPISODES.value, cli.VIDEO.value)
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
-    if _SEEDS.value:
+    if cli.SEEDS.value:
       return run_seeds(launch_type)
     return train(launch_type)
   except settings_lib.WrongUsage as e:
@@ -263,9 +82,9 @@ def train(launch_type: str) -> int:
   run, place = checked(launch_type)
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
   if launch_type == 'vertex_ai':
-    vertex.check(_VERTEX.value, run_dir)
+    vertex.check(cli.VERTEX.value, run_dir)
   # The volume of a Kubernetes cluster is not to be seen from here.
-  if _DRY_RUN.value or place.backend == 'kubernetes':
+  if cli.DRY_RUN.value or place.backend == 'kubernetes':
     return submitting.submit(run, run_dir, place)
   make_run_dir(run, run_dir)
   try:
@@ -282,19 +101,19 @@ def checked(
   Raises:
     settings_lib.WrongUsage: something is wrong that can be told by now.
   """
-  if _VIDEO.value:
+  if cli.VIDEO.value:
     raise settings_lib.WrongUsage('--video: --evaluate makes it; add that')
   run = settings()
   run.check()
-  commands.check_sinks(_METRICS.value)
+  commands.check_sinks(cli.METRICS.value)
   place = launching.Place(
-    _BACKEND.value,
+    cli.BACKEND.value,
     launch_type,
-    _RESOURCES.value,
-    _SLURM.value,
-    _KUBERNETES.value,
-    _DRY_RUN.value,
-    _RAY_ADDRESS.value,
+    cli.RESOURCES.value,
+    cli.SLURM.value,
+    cli.KUBERNETES.value,
+    cli.DRY_RUN.value,
+    cli.RAY_ADDRESS.value,
   )
   place.check()
   return run, place
@@ -308,28 +127,30 @@ def run_seeds(launch_type: str) -> int:
   """
   from programs import seeds
 
-  chosen = seeds.parse(_SEEDS.value)
+  chosen = seeds.parse(cli.SEEDS.value)
   checked(launch_type)
-  if _BACKEND.value != 'local':
+  if cli.BACKEND.value != 'local':
     raise settings_lib.WrongUsage(
       '--seeds: submit the run of each seed by itself, with --seed'
     )
-  if _RESUME.value:
+  if cli.RESUME.value:
     raise settings_lib.WrongUsage(
       '--resume with --seeds: resume the run of each seed by itself'
     )
   directory = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
-  return seeds.run(chosen, sys.argv[1:], _NUM_ACTORS.value, directory)
+  return seeds.run(chosen, sys.argv[1:], cli.NUM_ACTORS.value, directory)
 
 
 def launch(
   run: settings_lib.Settings, run_dir: pathlib.Path, place: launching.Place
 ) -> int:
   """Has the run begin where it is to be; returns the exit code."""
-  watch = launching.Watch(_STUCK_AFTER.value, _QUIET.value, _METRICS.value)
+  watch = launching.Watch(
+    cli.STUCK_AFTER.value, cli.QUIET.value, cli.METRICS.value
+  )
   if place.launch_type == 'vertex_ai':
     given = place.resources_by_role()
-    return vertex.submit(run, run_dir, given, _VERTEX.value)
+    return vertex.submit(run, run_dir, given, cli.VERTEX.value)
   if place.launch_type != 'local':
     return launching.run_stock(run, run_dir, place.launch_type, watch)
   if place.backend == 'slurm' and not slurm_script.in_job():
@@ -343,7 +164,7 @@ def settings() -> settings_lib.Settings:
   Of a run that is resumed, what they leave out is as it was.
   """
   kept = {}
-  if _RESUME.value and _run_dir():
+  if cli.RESUME.value and _run_dir():
     # What is wrong with it, `make_run_dir` says.
     with contextlib.suppress(OSError, ValueError):
       kept = run_dir_lib.read_config(pathlib.Path(_run_dir()))
@@ -362,20 +183,20 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   Raises:
     settings_lib.WrongUsage: it cannot be made, or is another run's.
   """
-  if _RESUME.value and not _run_dir():
+  if cli.RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
   in_pod = kubernetes_manifests.in_launcher()
   # A pod has the same command at its first start and at each later one.
   begins = in_pod and not run_dir_lib.holds_run(run_dir)
   try:
-    if _RESUME.value and not begins:
+    if cli.RESUME.value and not begins:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
     else:
       run_dir_lib.create(run_dir)
     # Kubernetes has one such pod at a time, and a volume may know the lock of
     # one whose node was lost for longer than that.
-    if not in_pod and (_BACKEND.value != 'slurm' or slurm_script.in_job()):
+    if not in_pod and (cli.BACKEND.value != 'slurm' or slurm_script.in_job()):
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
@@ -397,12 +218,12 @@ def parse_flags(argv: list[str]) -> list[str]:
 
 
 def _run_dir() -> str | None:
-  return _RUN_DIR.value[-1] if _RUN_DIR.value else None
+  return cli.RUN_DIR.value[-1] if cli.RUN_DIR.value else None
 
 
 def _default_run_dir() -> pathlib.Path:
-  agent = _AGENT.value.removeprefix('module:')
-  environment = re.sub('[/:]', '-', _ENV.value.partition(':')[2])
+  agent = cli.AGENT.value.removeprefix('module:')
+  environment = re.sub('[/:]', '-', cli.ENV.value.partition(':')[2])
   return run_dir_lib.default_path(f'{agent}-{environment}')
 
 

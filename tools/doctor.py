@@ -25,6 +25,7 @@ _MODULES = {
   'tensorflow-cpu': 'tensorflow',
   # The part that Acme uses; the whole asks for a newer TensorFlow.
   'tensorflow-probability': 'tensorflow_probability.substrates.jax',
+  'pyyaml': 'yaml',
 }
 _RENEW = 'rm -rf .venv && make setup'
 _IMPORT_SECONDS = 300
