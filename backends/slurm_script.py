@@ -67,8 +67,10 @@ def parse_options(text: str) -> dict[str | None, dict[str, str]]:
           f"{name!r} is no name of an option; write sbatch's long one without "
           'the dashes before it, as in partition=gpu'
         )
-      if name in _OURS:
-        raise ValueError(f'{name} is not to be set: {_OURS[name]}')
+      # sbatch takes beginnings of names as well.
+      for ours in _OURS:
+        if ours.startswith(name) and name != 'gpus':
+          raise ValueError(f'{name} is not to be set: {_OURS[ours]}')
       _check(name, value)
   return options
 

@@ -97,6 +97,7 @@ def test_a_directory_that_cannot_be_told_to_slurm_is_refused(run_dir, message):
     ('actor:--foo=bar', "'--foo' is no name of an option.*without the dashes"),
     ('learner partition=x=y', "'learner partition' is no name"),
     ('ntasks=3', 'ntasks is not to be set'),
+    ('ntask=3', 'ntask is not to be set: the number of tasks follows'),
     ('learner:cpus-per-task=3', '--resources=ROLE:cpu=N'),
     ('time=1,time=2', 'time is there twice'),
     ('exclusive', "expected name=value, got 'exclusive'"),
