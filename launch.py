@@ -129,7 +129,7 @@ def run_seeds(launch_type: str) -> int:
 
   chosen = seeds.parse(cli.SEEDS.value)
   checked(launch_type)
-  if cli.BACKEND.value != 'local':
+  if cli.BACKEND.value != 'local' or launch_type == 'vertex_ai':
     raise settings_lib.WrongUsage(
       '--seeds: submit the run of each seed by itself, with --seed'
     )
