@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import pathlib
 import signal
+import subprocess
 import sys
 
 import launchpad as lp
@@ -135,6 +137,27 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
   assert (result.exit_code, result.cause.task) == (1, 'b')
   assert result.cause.lines[-1].startswith('b is lost: its agent has ended')
   assert 'saved' in lines.of('killer/0')
+
+
+@pytest.mark.parametrize(('is_over', 'exit_code'), [(True, 0), (False, 1)])
+def test_agents_that_joined_know_whether_another_launcher_may_come(
+  marker, is_over, exit_code
+):
+  with contextlib.closing(links.Door(b'key')) as door:
+    key_path = pathlib.Path(marker, 'key')
+    key_path.write_bytes(b'key')
+    bootstrap.save_paths(marker)
+    address = f'127.0.0.1:{door.port}'
+    agent = subprocess.Popen(
+      bootstrap.command('join', marker, address, 'task/0', str(key_path))
+    )
+    node = agent_client.Node(
+      'task/0', {'task/0': 0}, lambda stderr: door.meet('task/0', 30)
+    )
+    zygotes = fleet.Fleet([node], lambda: None, (), True, {})
+    zygotes.wait_for(['task/0'])
+    zygotes.close(is_over=is_over)
+    assert agent.wait(30) == exit_code
 
 
 def test_each_task_sees_its_own_accelerators(marker, monkeypatch):

@@ -287,6 +287,7 @@ def test_a_leaf_too_large_for_a_message_is_refused_at_once():
     assert client.pull()['x'].tolist() == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_a_nest_larger_than_a_message_goes_through():
   size = 750_000_000
   nest = {name: np.zeros(size, np.uint8) for name in 'abc'}

@@ -8,7 +8,7 @@ import pytest
 from nodes import counter_client
 from tests.e2e import runs
 
-_ROUNDS = 5
+_ROUNDS = (2, pytest.param(5, marks=pytest.mark.long))
 _STEPS = 1_000_000
 _EPISODE = 200
 _ROLES = (
@@ -20,7 +20,7 @@ _ROLES = (
   'counter/0',
 )
 
-# Thirty kills, each waited out.
+# Up to thirty kills, each waited out.
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -51,12 +51,13 @@ def _fill_up(run):
   run.filled_up = missing
 
 
-@pytest.fixture(scope='module')
-def run(tmp_path_factory):
+@pytest.fixture(scope='module', params=_ROUNDS)
+def run(tmp_path_factory, request):
   run = runs.Run(tmp_path_factory.mktemp('kill') / 'run')
+  run.rounds = request.param
   with run.launch(f'--num_steps={_STEPS}', '--checkpoint_every=2'):
     run.wait_to_learn()
-    for _ in range(_ROUNDS):
+    for _ in range(run.rounds):
       for name in _ROLES:
         _kill(run, name)
     _fill_up(run)
@@ -71,7 +72,7 @@ def test_the_run_ends_by_itself(run):
 
 @pytest.mark.parametrize('name', _ROLES)
 def test_each_role_was_restarted(run, name):
-  assert run.tasks()[name]['restarts'] == _ROUNDS
+  assert run.tasks()[name]['restarts'] == run.rounds
 
 
 def test_the_counts_are_right(run):
@@ -84,7 +85,7 @@ def test_the_counts_are_right(run):
     sum(run.column(f'actor_{actor}', 'actor/episode_length'))
     for actor in range(2)
   )
-  assert counted - (_ROUNDS + 2) * _EPISODE <= logged <= counted
+  assert counted - (run.rounds + 2) * _EPISODE <= logged <= counted
 
 
 @pytest.mark.parametrize('actor', range(2))

@@ -11,12 +11,15 @@ import socket
 import subprocess
 import sys
 
+import pytest
 import yaml
 
 from tests.backends import helpers
 from tests.e2e import runs
 
 _PATIENCE = 150.0
+
+pytestmark = pytest.mark.long
 
 
 class Pods(runs.Run):

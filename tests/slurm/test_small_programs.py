@@ -60,7 +60,7 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   assert (tmp_path / 'saved-1').exists()
   assert (tmp_path / 'saved-2').exists()
   output = _output(tmp_path, number)
-  assert 'The agent on node2 has ended' in output
+  assert 'node2 is lost: its agent has ended' in output
   assert 'The run failed: node2 failed.' in output
   assert '[save/0] start 2 with GPU 0' in output
   helpers.assert_nothing_left(str(tmp_path))
