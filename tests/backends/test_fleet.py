@@ -12,9 +12,11 @@ import psutil
 import pytest
 
 from backends import (
+  agent_client,
   bootstrap,
   fleet,
   launcher,
+  links,
   local,
   loopback,
   machines,
