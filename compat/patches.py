@@ -107,5 +107,7 @@ def _silence_what_the_old_releases_say() -> None:
     'backend and device argument on jit is deprecated',
     'distutils Version classes are deprecated',
     '`np.bool8` is a deprecated alias',
+    # Of Google's packages, which TensorFlow imports where Vertex AI's are.
+    'You are using a non-supported Python version',
   ):
     warnings.filterwarnings('ignore', message)
