@@ -74,6 +74,8 @@ def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
   assert came < 0.7 * read * pushed / pushes
 
 
+# A minute until the silence counts.
+@pytest.mark.long
 def test_a_cable_that_stays_cut_is_a_clear_end_on_both_hosts(tmp_path):
   run = Across(tmp_path / 'run')
   with (
