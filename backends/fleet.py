@@ -45,6 +45,9 @@ class Fleet:
   zygote of this machine would have put it.
   """
 
+  # Of the agents' imports; `reach` has a deadline of its own.
+  ready_secs = 3600.0
+
   def __init__(
     self,
     nodes: Sequence[agent_client.Node],
@@ -77,12 +80,20 @@ class Fleet:
     for node in nodes:
       self.add(node)
 
-  def add(self, node: agent_client.Node) -> None:
-    """Reaches for the agent of one more node."""
+  def add(self, node: agent_client.Node, is_extra: bool = False) -> None:
+    """Reaches for the agent of one more node.
+
+    Args:
+      node: the node.
+      is_extra: whether the run can do without, if there never is an agent.
+    """
     agent = AgentClient(node)
     self._of.update(dict.fromkeys(node.tasks, agent))
     agent.thread = threading.Thread(
-      target=self._serve, args=[agent], name=node.name, daemon=True
+      target=self._serve,
+      args=[agent, is_extra],
+      name=node.name,
+      daemon=True,
     )
     agent.thread.start()
 
@@ -146,7 +157,10 @@ class Fleet:
 
   def release(self, task: str) -> None:
     """Ends the agent of a node whose only task has left the run."""
-    self._of.pop(task).hang_up()
+    agent = self._of.pop(task)
+    agent.hang_up()
+    if agent.is_reaching:
+      agent.node.free()
 
   def wait(self) -> int:
     """As of a `ZygoteClient`, whose channel would have ended by itself."""
@@ -175,16 +189,21 @@ class Fleet:
       agent.thread.join(_END_SECS)
     os.close(self._notes)
 
-  def _serve(self, agent: AgentClient) -> None:
+  def _serve(self, agent: AgentClient, is_extra: bool) -> None:
     """Talks with one node's agents, one after the other."""
     while True:
       try:
         agent.reach(self._config, self._notes)
       except links.NoAgentError as e:
+        # `wait_for` says it to whoever wants more.
+        agent.is_released |= is_extra and not agent.up.is_set()
         self._give_up(agent, str(e))
         return
       if agent.is_released:
-        agent.hang_up()
+        # Another of that name may wait for an agent, and this one comes again.
+        agent.hang_up(is_over=False)
+        agent.end(_END_SECS)
+        return
       self._tell_if_placed(agent)
       while (messages := agent.receive()) is not None:
         for message in messages:

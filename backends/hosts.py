@@ -104,5 +104,5 @@ def _make_room(
   zygotes: fleet.Fleet, growth: Growth, names: Sequence[str]
 ) -> None:
   for node in growth.place(names):
-    zygotes.add(node)
+    zygotes.add(node, is_extra=True)
   zygotes.wait_for(names)

@@ -17,10 +17,12 @@ class Zygote(Protocol):
   Attributes:
     channel: readable when `receive` has something.
     reader: what it prints itself.
+    ready_secs: by when it must have said `ready`.
   """
 
   channel: wire.Channel
   reader: output.LineReader
+  ready_secs: float
 
   def receive(self) -> dict | None: ...
 

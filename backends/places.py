@@ -46,7 +46,7 @@ class Places:
     others = self._runs(self._roster.on_moved(names))
     if self._boss.is_stopping:
       return
-    told = [run for run in others if run.alive]
+    told = [run for run in others if run.alive and run.state != 'leaving']
     for run in told:
       self._boss.ask_to_stop(run, 'renewing')
     if told:

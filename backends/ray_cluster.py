@@ -123,7 +123,7 @@ class _Cluster:
     bootstrap.save_paths(directory)
     host = ray.util.get_node_ip_address()
     self._address = f'{host}:{self._door.port}'
-    self._held: dict[str, Callable[[], None]] = {}
+    self._held: dict[str, functools.partial] = {}
     # Ray aborts this process if it goes on with an actor after its end.
     self._lock = threading.Lock()
 
@@ -180,7 +180,9 @@ class _Cluster:
 
   def _free(self, name: str, actor, group: Any) -> None:
     with self._lock:
-      if self._held.pop(name, None) is not None:
+      held = self._held.get(name)
+      if held is not None and held.args[1] is actor:
+        del self._held[name]
         ray.kill(actor)
         ray.util.remove_placement_group(group)
 

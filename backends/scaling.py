@@ -59,13 +59,27 @@ def _read(log_dir: str, name: str) -> dict[str, Any] | None:
 
 
 def _answer(log_dir: str, error: str) -> None:
-  _write(log_dir, _ANSWER, {'error': error})
+  # Whoever asked hears nothing then; a full disk must not end the run.
+  with contextlib.suppress(OSError):
+    _write(log_dir, _ANSWER, {'error': error})
 
 
 def _take(log_dir: str) -> dict[str, Any] | None:
-  found = _read(log_dir, _REQUEST)
-  if found is not None:
-    os.remove(os.path.join(log_dir, _REQUEST))
+  """Returns what is asked for, if anything is; it is asked for once.
+
+  Raises:
+    ValueError: the file is none that `request` writes.
+  """
+  try:
+    found = _read(log_dir, _REQUEST)
+  finally:
+    with contextlib.suppress(FileNotFoundError):
+      os.remove(os.path.join(log_dir, _REQUEST))
+  if found is None:
+    return None
+  is_right = isinstance(found, dict) and isinstance(found.get('label'), str)
+  if not is_right or type(found.get('count')) is not int or found['count'] < 1:
+    raise ValueError(f'no such request: {found}')
   return found
 
 
@@ -92,7 +106,8 @@ class Scaler:
     self._thread: threading.Thread | None = None
     self._program: lp.Program | None = None
     self._error: Exception | None = None
-    _take(log_dir)
+    with contextlib.suppress(OSError, ValueError):
+      _take(log_dir)
 
   def look(self, boss: 'supervisor.Supervisor', tasks: 'roster.Roster') -> None:
     """Does what was asked since, a step at a time; called every second."""
@@ -103,7 +118,12 @@ class Scaler:
       self._thread = None
       self._finish(boss, tasks)
       return
-    asked = _take(self._log_dir)
+    try:
+      asked = _take(self._log_dir)
+    except (OSError, ValueError) as e:
+      boss.note(f'A request for more or fewer tasks is left out: {e}')
+      _answer(self._log_dir, str(e))
+      return
     if asked is None:
       return
     label, count = asked['label'], asked['count']

@@ -11,7 +11,6 @@ from backends import config as config_lib
 from backends import machines, output, places, roster, status, task_run
 
 _TICK_SECS = 0.1
-_READY_SECS = 300.0
 _STATUS_SECS = 1.0
 
 
@@ -139,10 +138,10 @@ class Supervisor:
 
   def _on_time(self) -> None:
     now = time.monotonic()
-    if not self.ready and now - self._began > _READY_SECS:
+    if not self.ready and now - self._began > self._zygote.ready_secs:
       text = (
         f'Importing {", ".join(self._config.preload)} took over '
-        f"{_READY_SECS:.0f} s. Preload less, or use start='spawn'."
+        f"{self._zygote.ready_secs:.0f} s. Preload less, or use start='spawn'."
       )
       self.fail(config_lib.Cause('zygote', None, (text,)))
     for run in self.runs.values():

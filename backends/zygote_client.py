@@ -17,6 +17,9 @@ _NO_PROXY = '127.0.0.1,localhost'
 class ZygoteClient:
   """Starts a zygote, talks to it, and ends it with all its descendants."""
 
+  # Of the imports.
+  ready_secs = 300.0
+
   def __init__(
     self,
     directory: str,

@@ -36,7 +36,11 @@ def scale(run_dir: str | None, text: str) -> int:
       '--stop it, and submit it again with --resume and --num_actors'
     )
   log_dir = str(path / 'logs')
-  if status.living(log_dir) is None:
+  try:
+    launcher = status.living(log_dir)
+  except ValueError as e:
+    raise WrongUsage(f'--scale: {e}') from e
+  if launcher is None:
     raise WrongUsage(f'--scale: no run goes on in {path}')
   scaling.request(log_dir, role, int(number))
   deadline = time.monotonic() + _SECONDS

@@ -4,6 +4,7 @@ import pathlib
 import threading
 
 import launchpad as lp
+import pytest
 
 from backends import local, scaling, status
 from tests.backends import helpers
@@ -88,6 +89,19 @@ def test_a_program_that_cannot_be_made_leaves_the_run_as_it_was(tmp_path):
   run = _Run(tmp_path, resize)
   assert run.ask(3) == 'ValueError: no worker beyond 2'
   run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+@pytest.mark.parametrize(
+  'text', ['{"label":', '[]', '{"label": "worker", "count": "3"}', '\udcff']
+)
+def test_what_is_no_request_is_left_out_and_the_run_goes_on(tmp_path, text):
+  run = _Run(tmp_path, lambda label, count: _program(tmp_path, count))
+  content = text.encode(errors='surrogateescape')
+  (tmp_path / 'scale.json').write_bytes(content)
+  helpers.wait_until(lambda: scaling.answer(str(tmp_path)), 'refusal')
+  assert run.ask(3) == ''
+  run.wait_for(3)
   assert run.end().exit_code == 0
 
 
