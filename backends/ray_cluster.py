@@ -42,6 +42,8 @@ from backends import resources as resources_lib
 # Until the cluster has room for all tasks.
 _PLACE_SECS = 300.0
 _CONNECT_SECS = 10.0
+# Before it says that it waits.
+_SOON_SECS = 1.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -134,6 +136,8 @@ class _Cluster:
       NoRoomError: it finds none in time, for none of them then.
     """
     placed = {name: self._reserve(name) for name in names}
+    if not all(group.wait(_SOON_SECS) for group in placed.values()):
+      print(self._waiting(names), flush=True)
     deadline = time.monotonic() + _PLACE_SECS
     missing = [
       name
@@ -185,6 +189,12 @@ class _Cluster:
         del self._held[name]
         ray.kill(actor)
         ray.util.remove_placement_group(group)
+
+  def _waiting(self, names: Sequence[str]) -> str:
+    return (
+      f'Waiting up to {_PLACE_SECS:.0f} s for room for {len(names)} tasks on '
+      'the Ray cluster.'
+    )
 
   def _lacking(self, names: Sequence[str], number: int) -> str:
     given = [self._given(name) for name in names]

@@ -143,9 +143,10 @@ class Scaler:
   def _prepare(self, label: str, count: int, fresh: Sequence[str]) -> None:
     """Makes program and room, which takes long, beside the supervision."""
     try:
-      self._program = self._resize(label, count)
       if fresh:
         self._make_room(fresh)
+      # After that: it may keep the number for a resume.
+      self._program = self._resize(label, count)
     except Exception as e:
       self._error = e
 

@@ -25,7 +25,8 @@ def scale(run_dir: str | None, text: str) -> int:
   role, _, number = text.partition(':')
   if role != 'actor' or not number.isdecimal() or not int(number):
     raise WrongUsage(
-      f'--scale: expected a number of actors, as in actor:8, got {text!r}'
+      f'--scale: only actors can be more or fewer, at least one, as in '
+      f'actor:8; got {text!r}'
     )
   if not run_dir:
     raise WrongUsage('--scale: say which run with --run_dir')

@@ -1,6 +1,7 @@
 """Has a run begin on Vertex AI: `--lp_launch_type=vertex_ai`."""
 
 import dataclasses
+import os
 import pathlib
 import tempfile
 
@@ -10,6 +11,7 @@ from reporting import run_dir as run_dir_lib
 
 # Where Vertex AI has all buckets of the project, in every container.
 _BUCKETS = pathlib.Path('/gcs')
+_BUCKET_VARIABLE = 'GOOGLE_CLOUD_BUCKET_NAME'
 _DEFAULT_GPU = 'T4'
 _ROOT = pathlib.Path(__file__).parents[1]
 _ENV = {'TF_CPP_MIN_LOG_LEVEL': '2'}
@@ -54,6 +56,11 @@ def check(text: str, run_dir: pathlib.Path) -> None:
   if kind not in kinds:
     raise settings_lib.WrongUsage(
       f'--vertex: there is no GPU {kind!r} (of {", ".join(kinds)})'
+    )
+  if not os.environ.get(_BUCKET_VARIABLE):
+    raise settings_lib.WrongUsage(
+      '--lp_launch_type=vertex_ai: name a bucket for images and logs: '
+      f'export {_BUCKET_VARIABLE}=BUCKET'
     )
   if _BUCKETS not in run_dir.parents:
     raise settings_lib.WrongUsage(

@@ -89,11 +89,15 @@ def test_other_options_are_refused(text, message):
     vertex_run.gpu_kind(text)
 
 
-def test_a_kind_of_gpu_and_a_place_that_are_not_there_are_refused():
+def test_what_is_not_there_is_refused(monkeypatch):
   pytest.importorskip('xmanager')
+  monkeypatch.setenv('GOOGLE_CLOUD_BUCKET_NAME', 'bucket')
   run_dir = pathlib.Path('/gcs/bucket/run')
   vertex_run.check('gpu=a100', run_dir)
   with pytest.raises(settings.WrongUsage, match="no GPU 'GTX'"):
     vertex_run.check('gpu=GTX', run_dir)
   with pytest.raises(settings.WrongUsage, match='gcsfuse BUCKET /gcs/BUCKET'):
     vertex_run.check('', pathlib.Path('/home/me/run'))
+  monkeypatch.delenv('GOOGLE_CLOUD_BUCKET_NAME')
+  with pytest.raises(settings.WrongUsage, match='GOOGLE_CLOUD_BUCKET_NAME'):
+    vertex_run.check('', run_dir)
