@@ -1,10 +1,9 @@
 """Runs a Launchpad program as supervised processes of several machines.
 
-However the agents get there: a backend says by which command each is started.
+However the agents get there: a backend says how each is reached.
 """
 
 import contextlib
-import dataclasses
 import os
 import signal
 import string
@@ -85,11 +84,8 @@ def run(
       loopback.NodeStopper(),
       listener,
       signals,
+      lambda names: _make_room(zygotes, growth, names),
     )
-    if growth is not None:
-      where = dataclasses.replace(
-        where, make_room=lambda names: _make_room(zygotes, growth, names)
-      )
     try:
       result = launcher.run(
         program, where, config, on_line, growth and growth.resize

@@ -11,7 +11,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import launchpad as lp
 
@@ -53,13 +53,13 @@ def run(
   return result
 
 
-def task_names(program: lp.Program) -> Mapping[str, str]:
-  """Returns the label of each task of a program, by the task's name."""
-  return {
-    f'{label}/{index}': label
+def task_names(program: lp.Program) -> list[str]:
+  """Returns the names of a program's tasks, `label/index`."""
+  return [
+    f'{label}/{index}'
     for label, nodes in program.groups.items()
     for index in range(len(nodes))
-  }
+  ]
 
 
 def node(

@@ -80,7 +80,7 @@ def run(
     cluster = _Cluster(directory, resources, config)
     stack.callback(cluster.close)
     try:
-      nodes = cluster.place(list(joined.task_names(program)))
+      nodes = cluster.place(joined.task_names(program))
       result, _ = hosts.run(
         program,
         nodes,
@@ -125,7 +125,7 @@ class _Cluster:
     bootstrap.save_paths(directory)
     host = ray.util.get_node_ip_address()
     self._address = f'{host}:{self._door.port}'
-    self._held: dict[str, functools.partial] = {}
+    self._held: dict[str, tuple[Any, Any]] = {}
     # Ray aborts this process if it goes on with an actor after its end.
     self._lock = threading.Lock()
 
@@ -153,8 +153,8 @@ class _Cluster:
   def close(self) -> None:
     """Gives back all that it holds."""
     self._door.close()
-    for free in list(self._held.values()):
-      free()
+    for name, (actor, group) in list(self._held.items()):
+      self._free(name, actor, group)
 
   def _given(self, name: str) -> resources_lib.Resources:
     label = name.rpartition('/')[0]
@@ -178,14 +178,14 @@ class _Cluster:
         scheduling_strategies.PlacementGroupSchedulingStrategy(group)
       ),
     ).remote(command)
+    self._held[name] = actor, group
     free = functools.partial(self._free, name, actor, group)
-    self._held[name] = free
     return joined.node(self._door, self._config, name, given.gpu, free)
 
   def _free(self, name: str, actor, group: Any) -> None:
     with self._lock:
-      held = self._held.get(name)
-      if held is not None and held.args[1] is actor:
+      # Another may have the name by now.
+      if name in self._held and self._held[name][0] is actor:
         del self._held[name]
         ray.kill(actor)
         ray.util.remove_placement_group(group)

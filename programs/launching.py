@@ -7,7 +7,7 @@ import importlib.util
 import pathlib
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from backends import (
   kubernetes_manifests,
@@ -182,7 +182,7 @@ def run(
       )
     )
     result = _backend(settings, run_dir, place, given)(
-      lambda: _make_program(settings, run_dir, given),
+      lambda: make_program(settings, run_dir, given),
       config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
       say_cause=False,
@@ -258,7 +258,7 @@ def _resize(
   """Makes the program with so many actors, which it now is."""
   del label  # There is no other role of which there may be more.
   changed = dataclasses.replace(settings, num_actors=count)
-  return _make_program(changed, run_dir, given)
+  return make_program(changed, run_dir, given)
 
 
 def run_stock(
@@ -270,14 +270,28 @@ def run_stock(
   from reporting.sinks import followers
 
   with followers.following(watch.metrics, run_dir, commands.print_metrics):
-    program = _make_program(settings, run_dir, {})
+    program = make_program(settings, run_dir, {})
     running = lp.launch(program, launch_type, terminal='current_terminal')
     if running is not None:
       running.wait()
   return 0
 
 
-def _make_program(settings: Settings, run_dir: pathlib.Path, given):
+def make_program(
+  settings: Settings,
+  run_dir: pathlib.Path,
+  given: Mapping[str, resources_lib.Resources],
+):
+  """Returns the `lp.Program` of a run, which its directory then knows of.
+
+  Args:
+    settings: of the run.
+    run_dir: of the run.
+    given: resources by role.
+
+  Raises:
+    WrongUsage: it cannot be made, or has no such role.
+  """
   program = settings.make_program(run_dir)
   check_roles('resources', given, program.groups)
   run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))

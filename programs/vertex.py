@@ -1,13 +1,12 @@
 """Has a run begin on Vertex AI: `--lp_launch_type=vertex_ai`."""
 
-import dataclasses
 import os
 import pathlib
 import tempfile
 
 from backends import resources as resources_lib
+from programs import launching
 from programs import settings as settings_lib
-from reporting import run_dir as run_dir_lib
 
 # Where Vertex AI has all buckets of the project, in every container.
 _BUCKETS = pathlib.Path('/gcs')
@@ -91,12 +90,7 @@ def submit(
   """
   from backends import vertex
 
-  program = settings.make_program(run_dir)
-  try:
-    resources_lib.check_roles(given, program.groups)
-  except ValueError as e:
-    raise settings_lib.WrongUsage(f'--resources: {e}') from e
-  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
+  program = launching.make_program(settings, run_dir, given)
   has_gpu = any(own.gpu for own in given.values())
   with tempfile.TemporaryDirectory() as folder:
     code = pathlib.Path(folder) / 'code'
