@@ -159,7 +159,7 @@ def encode_item(
   """
   item = schema_pb2.PrioritizedItem(key=key, table=table, priority=priority)
   for chunk_key, index in columns:
-    column = item.flat_trajectory.columns.add(squeeze=True)
+    column = item.flat_trajectory.columns.add()
     column.chunk_slices.add(chunk_key=chunk_key, length=1, index=index)
   data = item.SerializeToString()
   return field(2, len(data)) + data
