@@ -9,7 +9,7 @@ more, and with 1 if the launcher is gone: then it may be started again.
 import pathlib
 import sys
 
-from backends import agent, links
+from backends import agent, door
 
 _LAUNCHER_SECS = 600.0
 
@@ -20,7 +20,7 @@ def main() -> int:
   agent.ignore_signals()
   try:
     key = pathlib.Path(key_path).read_bytes()
-    link = links.join(address, key, node, _LAUNCHER_SECS)
+    link = door.join(address, key, node, _LAUNCHER_SECS)
   except OSError as e:
     print(e, file=sys.stderr)
     return 1

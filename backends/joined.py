@@ -17,6 +17,7 @@ import launchpad as lp
 
 from backends import agent_client, hosts, links, output
 from backends import config as config_lib
+from backends import door as door_lib
 
 # Until an engine has found a node for a task, and fetched what it needs.
 _PLACE_SECS = 1800.0
@@ -42,7 +43,7 @@ def run(
   key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):
     program = program()
-  door = links.Door(key, int(os.environ[links.LISTEN]))
+  door = door_lib.Door(key, int(os.environ[links.LISTEN]))
   with contextlib.closing(door), shared_directory(config) as directory:
     nodes = [node(door, config, name) for name in task_names(program)]
     result, _ = hosts.run(
@@ -63,7 +64,7 @@ def task_names(program: lp.Program) -> list[str]:
 
 
 def node(
-  door: links.Door,
+  door: door_lib.Door,
   config: config_lib.LocalConfig,
   name: str,
   gpus: int = 0,
@@ -85,7 +86,7 @@ def node(
 
 
 def _meet(
-  door: links.Door, name: str, timeout: float, stderr: int
+  door: door_lib.Door, name: str, timeout: float, stderr: int
 ) -> links.Link:
   del stderr  # It has its own.
   return door.meet(name, timeout)

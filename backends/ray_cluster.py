@@ -30,9 +30,9 @@ from ray.util import scheduling_strategies
 from backends import (
   agent_client,
   bootstrap,
+  door,
   hosts,
   joined,
-  links,
   output,
   scaling,
 )
@@ -118,7 +118,7 @@ class _Cluster:
     self._resources = resources
     self._config = config
     key = secrets.token_hex()
-    self._door = links.Door(key.encode())
+    self._door = door.Door(key.encode())
     self._key_path = os.path.join(directory, 'key')
     with open(self._key_path, 'x', opener=_private) as f:
       f.write(key)

@@ -16,12 +16,12 @@ from backends import (
   bootstrap,
   fleet,
   launcher,
-  links,
   local,
   loopback,
   machines,
   status,
 )
+from backends import door as door_lib
 from tests.backends import helpers
 
 
@@ -145,7 +145,7 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
 def test_agents_that_joined_know_whether_another_launcher_may_come(
   marker, is_over, exit_code
 ):
-  with contextlib.closing(links.Door(b'key')) as door:
+  with contextlib.closing(door_lib.Door(b'key')) as door:
     key_path = pathlib.Path(marker, 'key')
     key_path.write_bytes(b'key')
     bootstrap.save_paths(marker)

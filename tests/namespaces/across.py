@@ -17,6 +17,7 @@ from absl import flags
 
 import launch  # noqa: F401  Defines the flags.
 from backends import agent_client, bootstrap, hosts, joined, links
+from backends import door as door_lib
 from programs import roles
 from programs import settings as settings_lib
 from tests.namespaces import network
@@ -36,7 +37,7 @@ def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
     'b': [*(f'actor/{i}' for i in range(run.num_actors)), 'evaluator/0'],
   }
   with contextlib.ExitStack() as stack:
-    door = stack.enter_context(contextlib.closing(links.Door(_KEY.encode())))
+    door = stack.enter_context(contextlib.closing(door_lib.Door(_KEY.encode())))
     directory = stack.enter_context(joined.shared_directory(config))
     bootstrap.save_paths(directory)
     key_path = pathlib.Path(directory, 'key')
@@ -65,7 +66,7 @@ def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
   return result.exit_code
 
 
-def _meet(door: links.Door, name: str, stderr: int) -> links.Link:
+def _meet(door: door_lib.Door, name: str, stderr: int) -> links.Link:
   del stderr
   return door.meet(name, 60.0)
 
