@@ -7,6 +7,8 @@ ARGS ?=
 EXTRAS := envs ray test video wandb
 
 PYTHON := .venv/bin/python
+# The tests of a file share what they start, so one process runs them all.
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup run test thorough learn lint format lock doctor
 
@@ -20,10 +22,10 @@ run: setup  ## Trains an agent. Flags: make run ARGS='--num_actors=4'
 	@$(PYTHON) launch.py $(ARGS)
 
 test: setup  ## Runs the tests. Options: make test ARGS='-k container'
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
-thorough: setup  ## Runs the tests that are too long for CI.
-	@$(PYTHON) -m pytest -m long $(ARGS)
+thorough: setup  ## Runs the tests that `make test` leaves out, as they take long.
+	@$(PYTEST) -m long $(ARGS)
 
 learn: setup  ## Has every agent learn, on 3 seeds, and prints what came of it.
 	@$(PYTHON) -m benchmarks.learn $(ARGS)

@@ -87,7 +87,7 @@ class Server:
 def running(directory: pathlib.Path) -> Iterator[Server]:
   """Starts one that kubectl finds meanwhile; skips the test without kubectl."""
   if shutil.which('kubectl') is None:
-    pytest.skip('kubectl is missing')
+    pytest.skip('kubectl is missing: apt-get install kubernetes-client')
   server = Server()
 
   class Handler(http.server.BaseHTTPRequestHandler):

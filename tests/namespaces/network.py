@@ -15,7 +15,7 @@ def missing() -> str | None:
     with connected():
       return None
   except FileNotFoundError as e:
-    return f'network namespaces need {e.filename}, of the package iproute2'
+    return f'{e.filename} is missing: apt-get install iproute2'
   except subprocess.CalledProcessError as e:
     return f'no network namespace can be made here: {e.stderr.strip()}'
 

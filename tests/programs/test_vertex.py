@@ -11,6 +11,7 @@ from programs import vertex as vertex_run
 from tests.programs import samples
 
 _ROOT = pathlib.Path(__file__).parents[2]
+_MISSING = 'XManager is missing: .venv/bin/uv pip install -r tools/vertex.lock'
 
 
 class _Experiment:
@@ -38,7 +39,7 @@ class _Experiment:
 
 @pytest.fixture
 def experiment(monkeypatch):
-  xm_local = pytest.importorskip('xmanager.xm_local')
+  xm_local = pytest.importorskip('xmanager.xm_local', reason=_MISSING)
   result = _Experiment()
   monkeypatch.setattr(
     xm_local, 'create_experiment', lambda experiment_title: result
@@ -90,7 +91,7 @@ def test_other_options_are_refused(text, message):
 
 
 def test_what_is_not_there_is_refused(monkeypatch):
-  pytest.importorskip('xmanager')
+  pytest.importorskip('xmanager', reason=_MISSING)
   monkeypatch.setenv('GOOGLE_CLOUD_BUCKET_NAME', 'bucket')
   run_dir = pathlib.Path('/gcs/bucket/run')
   vertex_run.check('gpu=a100', run_dir)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-pytest.importorskip('ray', reason='Ray is the extra `ray`')
+pytest.importorskip('ray', reason='Ray is missing: make setup')
 
 from ray import cluster_utils
 from ray._private import services
