@@ -7,7 +7,6 @@ can share its memory.
 import json
 import mmap
 import os
-import pathlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -65,35 +64,23 @@ def _decode_header(memory: Any) -> tuple[dict[str, Any], int]:
   return json.loads(text), _aligned(8 + length)
 
 
-def write(path: pathlib.Path, entry: Entry) -> int:
-  """Writes a version, in place of what is there.
-
-  Returns:
-    The open file.
+def write(descriptor: int, entry: Entry) -> None:
+  """Writes a version into an empty file.
 
   Raises:
     OSError: there is no room.
   """
-  path.unlink(missing_ok=True)
   header = _encode_header(entry)
   size = _aligned(len(header)) + sum(
     _aligned(array.nbytes) for array in entry.arrays
   )
-  descriptor = os.open(
-    path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
-  )
-  try:
-    # Not through a mapping, where a full disk would be a signal, not an error.
-    os.truncate(descriptor, size)
-    _write_at(descriptor, header, 0)
-    at = _aligned(len(header))
-    for array in entry.arrays:
-      _write_at(descriptor, array.reshape(-1).view(np.uint8), at)
-      at += _aligned(array.nbytes)
-  except BaseException:
-    os.close(descriptor)
-    raise
-  return descriptor
+  # Not through a mapping, where a full disk would be a signal, not an error.
+  os.truncate(descriptor, size)
+  _write_at(descriptor, header, 0)
+  at = _aligned(len(header))
+  for array in entry.arrays:
+    _write_at(descriptor, array.reshape(-1).view(np.uint8), at)
+    at += _aligned(array.nbytes)
 
 
 def _write_at(descriptor: int, data: Any, at: int) -> None:
@@ -110,13 +97,9 @@ def decode(memory: mmap.mmap) -> Entry:
   return Entry(**header, arrays=arrays)
 
 
-def look(path: str) -> dict[str, Any] | None:
-  """A file's fixed fields, None if there is no file."""
-  try:
-    with open(path, 'rb') as file:
-      return _decode_header(file.read(_LOOK_BYTES))[0]
-  except FileNotFoundError:
-    return None
+def look(descriptor: int) -> dict[str, Any]:
+  """A file's fixed fields."""
+  return _decode_header(os.pread(descriptor, _LOOK_BYTES, 0))[0]
 
 
 def _map_arrays(

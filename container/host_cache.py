@@ -19,17 +19,20 @@ import fcntl
 import mmap
 import os
 import pathlib
-import shutil
-import stat
+import re
 import tempfile
 import time
 import weakref
 from collections.abc import Iterator
 
-from container import cache_file
+from absl import logging
+
+from container import cache_file, private_folder
 
 _POLL_SECONDS = 0.001
 _CURRENT = 'current'
+_LOCK = '.lock'
+_CACHE_NAME = re.compile('[0-9a-f]*-[0-9a-f]*')
 
 
 def default_root() -> pathlib.Path:
@@ -37,7 +40,7 @@ def default_root() -> pathlib.Path:
   shared = pathlib.Path('/dev/shm')
   is_usable = shared.is_dir() and os.access(shared, os.W_OK)
   parent = shared if is_usable else pathlib.Path(tempfile.gettempdir())
-  return parent / f'launchpad_rl-{os.getuid()}'
+  return parent / f'launchpad_rl-{os.geteuid()}'
 
 
 def sweep(root: pathlib.Path | None = None) -> None:
@@ -47,37 +50,53 @@ def sweep(root: pathlib.Path | None = None) -> None:
     root: The cache's folder, this user's if None.
   """
   root = root or default_root()
-  if not root.is_dir():
-    return
-  with _locked(root / '.lock'):
-    _sweep(root)
-
-
-def _sweep(root: pathlib.Path) -> None:
-  for folder in root.iterdir():
-    if folder.is_dir():
-      _remove_if_unused(folder)
-
-
-def _remove_if_unused(folder: pathlib.Path) -> None:
-  descriptor = os.open(folder, os.O_RDONLY)
   try:
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    shutil.rmtree(folder, ignore_errors=True)
-  except BlockingIOError:
-    pass
-  finally:
-    os.close(descriptor)
+    with (
+      contextlib.closing(
+        private_folder.PrivateFolder(root, make=False)
+      ) as folder,
+      _locked(folder, _LOCK) as is_locked,
+    ):
+      if is_locked:
+        _sweep(folder)
+  except FileNotFoundError:
+    return
+  except OSError as error:
+    logging.warning('Left %s as it is: %s.', root, error)
+
+
+def _sweep(root: private_folder.PrivateFolder) -> None:
+  for name in root.names():
+    _remove_if_unused(root, name)
+
+
+def _remove_if_unused(root: private_folder.PrivateFolder, name: str) -> None:
+  """Removes a cache that nobody has locked; needs the root's lock."""
+  # What stands there under a name that no cache has is somebody else's.
+  if _CACHE_NAME.fullmatch(name) is None:
+    return
+  with (
+    contextlib.suppress(OSError),
+    contextlib.closing(
+      private_folder.PrivateFolder(name, root, make=False)
+    ) as folder,
+  ):
+    fcntl.flock(folder.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    for inner in folder.names():
+      folder.unlink(inner)
+    root.rmdir(name)
 
 
 @contextlib.contextmanager
-def _locked(path: pathlib.Path, timeout: float = 10.0) -> Iterator[bool]:
+def _locked(
+  folder: private_folder.PrivateFolder, name: str, timeout: float = 10.0
+) -> Iterator[bool]:
   """Holds a lock file; yields whether it was to be had before the deadline.
 
   The kernel frees it when its holder dies. It is polled because a blocking
   `flock` knows no deadline.
   """
-  descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+  descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
   deadline = time.monotonic() + timeout
   try:
     while True:
@@ -110,24 +129,26 @@ class HostCache:
     Raises:
       OSError: there is no right to write, or the folder is another user's.
     """
-    root = root or default_root()
-    _make_private(root)
     self.identity = identity
     name = f'{identity.hex()}-{table.encode().hex()}'
-    self._folder = root / name
-    self._current = str(self._folder / _CURRENT)
-    with _locked(root / '.lock') as is_locked:
-      if not is_locked:
-        raise TimeoutError(f'{root}/.lock is held by another process.')
-      _sweep(root)
-      self._folder.mkdir(mode=0o700, exist_ok=True)
-      descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-      fcntl.flock(descriptor, fcntl.LOCK_SH)
+    with contextlib.ExitStack() as stack:
+      parent = private_folder.PrivateFolder(root or default_root())
+      stack.callback(parent.close)
+      with _locked(parent, _LOCK) as is_locked:
+        if not is_locked:
+          raise TimeoutError(
+            f'{parent.path}/{_LOCK} is held by another process'
+          )
+        _sweep(parent)
+        self._folder = private_folder.PrivateFolder(name, parent)
+        stack.callback(self._folder.close)
+        fcntl.flock(self._folder.descriptor, fcntl.LOCK_SH)
+      stack.pop_all()
     self._stamp: tuple[int, int] | None = None
     # Freeing a version's memory takes longer than mapping the next. Holding
     # the last two makes their writer pay for that, not a reader that lets go.
     self._held: collections.deque[int] = collections.deque()
-    self._leave = weakref.finalize(self, _leave, descriptor, self._folder)
+    self._leave = weakref.finalize(self, _leave, parent, self._folder, name)
 
   def close(self) -> None:
     while self._held:
@@ -137,7 +158,7 @@ class HostCache:
   def has_news(self) -> bool:
     """Whether `current` is another file than was read last: one `stat`."""
     try:
-      found = os.stat(self._current)
+      found = self._folder.stat(_CURRENT)
     except FileNotFoundError:
       self._stamp = None
       return False
@@ -150,13 +171,12 @@ class HostCache:
 
   def retire(self) -> None:
     """Tells all who follow this cache that its server is no more."""
-    with contextlib.suppress(FileNotFoundError):
-      os.unlink(self._current)
+    self._folder.unlink(_CURRENT)
 
   def read(self) -> cache_file.Entry | None:
     """Maps the current version; None if there is none."""
     try:
-      descriptor = os.open(self._current, os.O_RDONLY | os.O_CLOEXEC)
+      descriptor = self._folder.open(_CURRENT, os.O_RDONLY)
     except FileNotFoundError:
       return None
     try:
@@ -181,12 +201,13 @@ class HostCache:
     Yields:
       Whether it is the only one.
     """
-    with _locked(self._folder / f'.{role}', timeout) as is_alone:
+    with _locked(self._folder, f'.{role}', timeout) as is_alone:
       try:
         yield is_alone
       finally:
-        if is_alone:
-          self._draft(role).unlink(missing_ok=True)
+        # Whoever finds another server leaves this cache within its claim.
+        if is_alone and self._leave.alive:
+          self._folder.unlink(_draft(role))
 
   def write(self, role: str, entry: cache_file.Entry) -> None:
     """Drafts a version, which nobody sees yet; needs the claim to the role.
@@ -194,7 +215,13 @@ class HostCache:
     Raises:
       OSError: there is no room.
     """
-    self._held.append(cache_file.write(self._draft(role), entry))
+    descriptor = self._folder.create(_draft(role))
+    try:
+      cache_file.write(descriptor, entry)
+    except BaseException:
+      os.close(descriptor)
+      raise
+    self._held.append(descriptor)
     while len(self._held) > 2:
       os.close(self._held.popleft())
 
@@ -204,31 +231,38 @@ class HostCache:
     Returns:
       Whether it was published.
     """
-    with _locked(self._folder / '.publish') as is_locked:
+    with _locked(self._folder, '.publish') as is_locked:
       if not is_locked or self._has_later_than(entry):
         return False
-      os.rename(self._draft(role), self._current)
+      self._folder.rename(_draft(role), _CURRENT)
       return True
 
-  def _draft(self, role: str) -> pathlib.Path:
-    return self._folder / f'draft-{role}'
-
   def _has_later_than(self, entry: cache_file.Entry) -> bool:
-    found = cache_file.look(self._current)
-    if found is None:
+    try:
+      descriptor = self._folder.open(_CURRENT, os.O_RDONLY)
+    except FileNotFoundError:
       return False
+    try:
+      found = cache_file.look(descriptor)
+    finally:
+      os.close(descriptor)
     return found['index'] > entry.index or found['key'] == entry.key
 
 
-def _make_private(root: pathlib.Path) -> None:
-  root.mkdir(mode=0o700, exist_ok=True)
-  found = os.lstat(root)
-  is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-  if found.st_uid != os.getuid() or not is_private:
-    raise PermissionError(f'{root} is not a private folder of this user.')
+def _draft(role: str) -> str:
+  return f'draft-{role}'
 
 
-def _leave(descriptor: int, folder: pathlib.Path) -> None:
-  os.close(descriptor)
-  with contextlib.suppress(OSError), _locked(folder.parent / '.lock'):
-    _remove_if_unused(folder)
+def _leave(
+  root: private_folder.PrivateFolder,
+  folder: private_folder.PrivateFolder,
+  name: str,
+) -> None:
+  folder.close()
+  with (
+    contextlib.closing(root),
+    contextlib.suppress(OSError),
+    _locked(root, _LOCK) as is_locked,
+  ):
+    if is_locked:
+      _remove_if_unused(root, name)

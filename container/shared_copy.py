@@ -64,9 +64,12 @@ class SharedCopy:
 
   def read_news(self) -> cache_file.Entry | None:
     """The current version, None if it was read before or there is none."""
-    if self._cache is None or not self._cache.has_news():
-      return None
-    return self._cache.read()
+    try:
+      if self._cache is not None and self._cache.has_news():
+        return self._cache.read()
+    except OSError as error:
+      self._leave(error)
+    return None
 
   @contextlib.contextmanager
   def alone(self, role: str) -> Iterator[None]:
@@ -78,11 +81,14 @@ class SharedCopy:
     Raises:
       TimeoutError: another one was at it until the deadline.
     """
-    if self._cache is None:
-      yield
-      return
     timeout = self._connection.timeout
-    with self._cache.claim(role, timeout) as is_alone:
+    with contextlib.ExitStack() as stack:
+      is_alone = True
+      try:
+        if self._cache is not None:
+          is_alone = stack.enter_context(self._cache.claim(role, timeout))
+      except OSError as error:
+        self._leave(error)
       if not is_alone:
         raise TimeoutError(
           f'Another process of this host has kept its {role} of table '
@@ -104,8 +110,17 @@ class SharedCopy:
 
   def publish(self, role: str, entry: cache_file.Entry) -> None:
     """Lets every process of this host have what was drafted."""
-    if self._is_drafted:
+    if self._cache is None or not self._is_drafted:
+      return
+    try:
       self._cache.publish(role, entry)
+    except OSError as error:
+      self._leave(error)
+
+  def _leave(self, error: OSError) -> None:
+    """Goes on without a cache that somebody has removed or spoilt."""
+    self._fall_back(error)
+    self.close()
 
   def _fall_back(self, error: OSError) -> None:
     if not self._metrics['cache_fallbacks']:

@@ -1,0 +1,90 @@
+"""Folders of this user alone, in places where everybody may write.
+
+In /dev/shm and the temporary folder another user may have left a link under
+any name that can be guessed. So no link is followed and no path is looked up
+twice: a folder is opened once and checked, and from then on whatever is in it
+is named from its descriptor.
+"""
+
+import contextlib
+import os
+import stat
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class PrivateFolder:
+  """An open folder that is this user's, and closed to others.
+
+  Attributes:
+    path: For messages only.
+    descriptor: Of the open folder.
+  """
+
+  def __init__(
+    self,
+    path: str | os.PathLike,
+    parent: 'PrivateFolder | None' = None,
+    make: bool = True,
+  ):
+    """Opens the folder.
+
+    Args:
+      path: Its path, or its name in `parent`.
+      parent: The folder that it is in.
+      make: Whether to make it if it is not there.
+
+    Raises:
+      OSError: it is not there and cannot be made, it is a link, another user's,
+        or open to others.
+    """
+    within = parent.descriptor if parent else None
+    self.path = os.path.join(parent.path, path) if parent else os.fspath(path)
+    if make:
+      with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700, dir_fd=within)
+    flags = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+    self.descriptor = os.open(path, flags, dir_fd=within)
+    found = os.fstat(self.descriptor)
+    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+      self.close()
+      raise PermissionError(f'{self.path} is not a private folder of this user')
+
+  def close(self) -> None:
+    os.close(self.descriptor)
+
+  def names(self) -> list[str]:
+    return os.listdir(self.descriptor)
+
+  def stat(self, name: str) -> os.stat_result:
+    return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+
+  def open(self, name: str, flags: int) -> int:
+    """Opens a file of this user's, and returns its descriptor.
+
+    Raises:
+      OSError: it is not there, it is a link, no file, or another user's.
+    """
+    # Without O_NONBLOCK, opening a planted pipe would wait for ever.
+    flags |= _NO_LINK | os.O_NONBLOCK
+    descriptor = os.open(name, flags, 0o600, dir_fd=self.descriptor)
+    found = os.fstat(descriptor)
+    if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
+      os.close(descriptor)
+      raise PermissionError(f'{self.path}/{name} is not a file of this user')
+    return descriptor
+
+  def create(self, name: str) -> int:
+    """Makes an empty file in place of what is there; returns its descriptor."""
+    self.unlink(name)
+    return self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+  def unlink(self, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+      os.unlink(name, dir_fd=self.descriptor)
+
+  def rename(self, name: str, new: str) -> None:
+    os.rename(name, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+
+  def rmdir(self, name: str) -> None:
+    os.rmdir(name, dir_fd=self.descriptor)
