@@ -1,30 +1,24 @@
 """Checkpoints of one process: atomic, several kept, and never a wrong one.
 
-Learner and counter each keep their own, so this has a file of its own. A
-checkpoint is one file, complete before it gets its name, its hash in front.
-What a kill left half-written is told apart, and the one before it is used.
+A checkpoint is one file, complete before it gets its name, and holds values
+alone (see `saved_state`). What a kill left half-written is told apart, and of
+those that are damaged the one before is used.
 """
 
+import contextlib
 import dataclasses
-import hashlib
-import os
 import pathlib
-import pickle
-import tempfile
 import time
+from collections.abc import Mapping
 from typing import Any
 
-import jax
-import numpy as np
 from absl import logging
 
-_MAGIC = b'launchpad-rl checkpoint 1\n'
-_SCALARS = {'b': 'a bool', 'i': 'an integer', 'u': 'an integer', 'f': 'a float'}
-_HASH_BYTES = hashlib.sha256().digest_size
+from files import damage, patience, whole
+from nodes import saved_state
 
-
-class CheckpointMismatchError(ValueError):
-  """A checkpoint was made by another agent or other networks."""
+_SUFFIX = '.checkpoint'
+_BEFORE = b'launchpad-rl checkpoint 1\n'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,119 +43,110 @@ class Checkpointer:
   """Saves a process's state now and then, and finds the newest whole one."""
 
   def __init__(self, config: CheckpointingConfig, name: str):
-    """Makes the folder; earlier checkpoints in it stay.
+    """Touches nothing yet; earlier checkpoints of the process stay.
 
     Args:
       config: how and where.
       name: of the process, such as `learner`.
-
-    Raises:
-      OSError: the folder cannot be made.
     """
     self._config = config
     self._directory = pathlib.Path(config.directory) / name
-    self._directory.mkdir(parents=True, exist_ok=True)
     self._saved_at = time.monotonic()
+    self._has_begun = False
+    self._patience = patience.Patience(
+      f'the checkpoint of the {name} in {self._directory}',
+      'the run goes on, those before are kept, and it is tried again every '
+      f'{config.every_seconds:g} s',
+    )
 
   def due(self) -> bool:
     """Whether the last save was `every_seconds` ago."""
     return time.monotonic() - self._saved_at >= self._config.every_seconds
 
-  def save(self, state: Any) -> None:
+  def save(self, state: Any, facts: Mapping[str, Any]) -> None:
     """Saves `state` and deletes the oldest beyond `max_to_keep`.
 
+    What cannot be written now is said once, and earlier checkpoints are
+    untouched.
+
     Args:
-      state: a nest; JAX arrays become NumPy arrays.
+      state: a nest; see `saved_state.to_bytes`.
+      facts: texts and numbers by name.
 
     Raises:
-      OSError: it cannot be written; earlier checkpoints are untouched.
+      saved_state.UnsavableError: the state holds something else.
     """
-    payload = pickle.dumps(to_host(state))
-    paths = self._paths()
-    number = _number(paths[-1]) + 1 if paths else 1
-    with tempfile.NamedTemporaryFile(
-      dir=self._directory, prefix='.unfinished-', delete=False
-    ) as f:
-      try:
-        f.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
-        f.flush()
-        os.fsync(f.fileno())
-        os.replace(f.name, self._directory / f'{number:08d}.checkpoint')
-      except BaseException:
-        os.unlink(f.name)
-        raise
+    content = saved_state.to_bytes(state, facts)
     self._saved_at = time.monotonic()
-    for path in self._paths()[: -self._config.max_to_keep]:
-      path.unlink()
+    with self._patience.attempt():
+      self._begin()
+      paths = _paths(self._directory)
+      number = _number(paths[-1]) + 1 if paths else 1
+      new = self._directory / f'{number:08d}{_SUFFIX}'
+      whole.write(new, content)
+      for path in [*paths, new][: -self._config.max_to_keep]:
+        # One that cannot be removed, such as a folder, takes no other's place.
+        with contextlib.suppress(OSError):
+          path.unlink()
 
-  def restore(self) -> Any | None:
-    """Returns the newest whole state, or None if there is none."""
-    for path in reversed(self._paths()):
-      try:
-        return pickle.loads(_payload(path))
-      except ValueError as e:
-        logging.warning('%s; trying the one before it.', e)
-    return None
+  def restore(self) -> saved_state.Saved | None:
+    """Returns the newest whole state, or None if nothing was saved.
 
-  def _paths(self) -> list[pathlib.Path]:
-    return sorted(self._directory.glob('*.checkpoint'), key=_number)
+    Raises:
+      damage.DamagedError: there are checkpoints, and none is whole.
+    """
+    return newest(self._directory)
+
+  def _begin(self) -> None:
+    if not self._has_begun:
+      self._directory.mkdir(parents=True, exist_ok=True)
+      whole.remove_unfinished(self._directory)
+      self._has_begun = True
+
+
+def newest(directory: pathlib.Path) -> saved_state.Saved | None:
+  """Returns the newest whole state in a folder; see `Checkpointer.restore`."""
+  damaged = []
+  for path in reversed(_paths(directory)):
+    try:
+      saved = _read(path)
+    except FileNotFoundError:
+      continue  # Its process has deleted it since.
+    except (OSError, ValueError) as e:
+      damaged.append(f'{path.name} ({e})')
+      continue
+    if damaged:
+      logging.warning(
+        'Damaged in %s: %s. Going on from the one before, %s.',
+        *(directory, ', '.join(damaged), path.name),
+      )
+    return saved
+  if damaged:
+    raise damage.DamagedError(
+      f'none of the checkpoints in {directory} can be used: '
+      f'{", ".join(damaged)}. Put back a whole one, or remove them to have '
+      'this process begin afresh, or name another --run_dir'
+    )
+  return None
+
+
+def _paths(directory: pathlib.Path) -> list[pathlib.Path]:
+  """Returns the files that this program has named, the oldest first."""
+  paths = (p for p in directory.glob(f'*{_SUFFIX}') if _is_ours(p.stem))
+  return sorted(paths, key=_number)
+
+
+def _is_ours(stem: str) -> bool:
+  is_number = stem.isascii() and stem.isdigit()
+  return is_number and stem == f'{int(stem):08d}'
 
 
 def _number(path: pathlib.Path) -> int:
   return int(path.stem)
 
 
-def _payload(path: pathlib.Path) -> bytes:
+def _read(path: pathlib.Path) -> saved_state.Saved:
   content = path.read_bytes()
-  if not content.startswith(_MAGIC):
-    raise ValueError(f'{path} is not a checkpoint of this program')
-  digest = content[len(_MAGIC) :][:_HASH_BYTES]
-  payload = content[len(_MAGIC) + _HASH_BYTES :]
-  if hashlib.sha256(payload).digest() != digest:
-    raise ValueError(f'{path} is torn')
-  return payload
-
-
-def to_host(nest: Any) -> Any:
-  """Returns `nest` with its JAX arrays as NumPy arrays."""
-  return jax.tree_util.tree_map(
-    lambda x: np.asarray(x) if isinstance(x, jax.Array) else x, nest
-  )
-
-
-def check_same_structure(saved: Any, current: Any) -> None:
-  """Checks that a saved nest fits where the current one is.
-
-  Raises:
-    CheckpointMismatchError: naming the first leaf that differs.
-  """
-  saved_leaves, current_leaves = _described(saved), _described(current)
-  for path in sorted(current_leaves.keys() | saved_leaves.keys()):
-    found = saved_leaves.get(path, 'nothing')
-    expected = current_leaves.get(path, 'nothing')
-    if found != expected:
-      raise CheckpointMismatchError(
-        f'the checkpoint was made by another agent or network: at {path} it '
-        f'has {found}, this one {expected}. Resume with the flags of the run '
-        'that made it, or take a new --run_dir.'
-      )
-
-
-def _described(nest: Any) -> dict[str, str]:
-  leaves, _ = jax.tree_util.tree_flatten_with_path(nest)
-  return {
-    jax.tree_util.keystr(path) or 'the top': _describe(leaf)
-    for path, leaf in leaves
-  }
-
-
-def _describe(leaf: Any) -> str:
-  if isinstance(leaf, bool | int | float):
-    # A count begins as Python's, and is an array after its first step.
-    leaf = np.asarray(leaf)
-  if not hasattr(leaf, 'shape'):
-    return type(leaf).__name__
-  kind = getattr(leaf.dtype, 'kind', None)
-  if leaf.shape == () and kind in _SCALARS:
-    return _SCALARS[kind]
-  return f'{leaf.dtype}{list(leaf.shape)}'
+  if content.startswith(_BEFORE):
+    raise ValueError('of an earlier version, whose checkpoints could run code')
+  return saved_state.from_bytes(content)

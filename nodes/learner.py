@@ -12,24 +12,23 @@ from acme import core
 from acme.utils import loggers
 
 import container
-from nodes import checkpoint
+from nodes import checkpoint, saved_state
 
-_LEARNER, _VERSION = 'learner', 'weights_version'
+_VERSION = 'weights_version'
 
 
-def version_saved(saved: Mapping[str, Any] | None) -> int:
+def version_saved(saved: saved_state.Saved | None) -> int:
   """Returns the version of the weights that were saved, 0 if none were."""
-  return saved[_VERSION] if saved else 0
+  return saved.facts[_VERSION] if saved else 0
 
 
-def restore(learner: core.Learner, saved: Mapping[str, Any]) -> None:
+def restore(learner: core.Learner, saved: saved_state.Saved) -> None:
   """Gives a learner the state that was saved.
 
   Raises:
-    checkpoint.CheckpointMismatchError: that is of another agent or network.
+    saved_state.MismatchError: that is of another agent or network.
   """
-  checkpoint.check_same_structure(saved[_LEARNER], learner.save())
-  learner.restore(saved[_LEARNER])
+  learner.restore(saved.fit(learner.save()))
 
 
 class LearnerLoop(core.Worker):
@@ -41,7 +40,7 @@ class LearnerLoop(core.Worker):
     variable_names: Sequence[str],
     publisher: container.Publisher,
     checkpointer: checkpoint.Checkpointer | None = None,
-    saved: Mapping[str, Any] | None = None,
+    saved: saved_state.Saved | None = None,
     is_enough: Callable[[], bool] = lambda: False,
   ):
     """Restores the learner, if there is something saved.
@@ -55,7 +54,8 @@ class LearnerLoop(core.Worker):
       is_enough: asked before each step; ends the loop.
 
     Raises:
-      checkpoint.CheckpointMismatchError: that is of another agent or network.
+      saved_state.MismatchError: that is of another agent or network.
+      saved_state.UnsavableError: the learner's state cannot be saved.
     """
     self._learner = learner
     self._variable_names = tuple(variable_names)
@@ -64,6 +64,9 @@ class LearnerLoop(core.Worker):
     self._is_enough = is_enough
     if saved is not None:
       restore(learner, saved)
+    elif checkpointer is not None:
+      # Rather now than when there is something to lose.
+      saved_state.to_bytes(learner.save(), {})
 
   def run(self) -> None:
     """Publishes the initial weights, then learns until it is enough."""
@@ -77,7 +80,7 @@ class LearnerLoop(core.Worker):
     """Saves the learner and its weights' version, if they are to be kept."""
     if self._checkpointer:
       self._checkpointer.save(
-        {_LEARNER: self._learner.save(), _VERSION: self._publisher.version}
+        self._learner.save(), {_VERSION: self._publisher.version}
       )
 
   def step(self) -> None:

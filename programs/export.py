@@ -44,7 +44,8 @@ def export_newest(
     directory: to write; one that is there is replaced at once and as a whole.
 
   Raises:
-    CheckpointMismatchError: the run was of another agent or network.
+    DamagedError: there are checkpoints, and none is whole.
+    MismatchError: the run was of another agent or network.
     ExportError: there is no checkpoint, or the policy cannot be exported.
     OSError: the folder cannot be written.
   """
@@ -52,7 +53,7 @@ def export_newest(
   saved = checkpointer.restore() if checkpointer else None
   if saved is None:
     raise ExportError(
-      'the learner has left no whole checkpoint; it writes one every '
+      'the learner has left no checkpoint; it writes one every '
       '--checkpoint_every seconds and at its end'
     )
   learner = processes.idle_learner(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+from typing import Any
 
 import numpy as np
 from acme import core, specs
@@ -36,11 +37,15 @@ class Kept:
 
 
 def make_experiment(
-  agent: str, env: str, settings: str = 'hidden_layer_sizes=(8,)'
+  agent: str,
+  env: str,
+  settings: str = 'hidden_layer_sizes=(8,)',
+  demonstrations: Any = None,
 ) -> experiment.ExperimentConfig:
   environment_factory = environments.make_environment_factory(env)
   spec = specs.make_environment_spec(environment_factory(0))
-  parts = agents.make_agent(agent, spec, agents.make_config(agent, settings))
+  config = agents.make_config(agent, settings)
+  parts = agents.make_agent(agent, spec, config, demonstrations)
   return experiment.ExperimentConfig(
     **vars(parts),
     environment_factory=environment_factory,

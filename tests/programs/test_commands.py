@@ -46,6 +46,6 @@ def test_a_policy_that_is_not_kept_is_to_be_had_by_the_command(
   run_dir = tmp_path / "x y's"
   assert not commands.keep_policy(run_dir, settings.Settings(**_SETTINGS))
   error = capsys.readouterr().err
-  assert 'no whole checkpoint' in error
+  assert 'no checkpoint' in error
   _, command = error.split('To try again: ')
   assert shlex.split(command)[-2:] == ['--export', f'--run_dir={run_dir}']
