@@ -3,6 +3,12 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
+from backends import stops, streams
+
+if __name__ == '__main__':
+  stops.begin()
+  streams.begin()
+
 import contextlib
 import dataclasses
 import pathlib
@@ -34,7 +40,6 @@ from reporting import run_dir as run_dir_lib
 flags.adopt_module_key_flags(cli)
 
 _WRONG_USAGE = 2
-_INTERRUPTED = 130
 
 
 def main(argv: list[str]) -> int:
@@ -86,11 +91,12 @@ def train(launch_type: str) -> int:
   # The volume of a Kubernetes cluster is not to be seen from here.
   if cli.DRY_RUN.value or place.backend == 'kubernetes':
     return submitting.submit(run, run_dir, place)
-  make_run_dir(run, run_dir)
-  try:
-    return launch(run, run_dir, place)
-  finally:
-    run_dir_lib.give_back(run_dir)
+  with stops.undoing(lambda: run_dir_lib.give_back(run_dir)):
+    make_run_dir(run, run_dir)
+    try:
+      return launch(run, run_dir, place)
+    finally:
+      run_dir_lib.give_back(run_dir)
 
 
 def checked(
@@ -230,6 +236,5 @@ def _default_run_dir() -> pathlib.Path:
 if __name__ == '__main__':
   try:
     app.run(main, flags_parser=parse_flags)
-  except KeyboardInterrupt:
-    # Before there was a run that could have stopped by itself.
-    sys.exit(_INTERRUPTED)
+  except SystemExit as e:
+    stops.leave(stops.exit_code(e))

@@ -153,7 +153,8 @@ class Result:
 
   Attributes:
     exit_code: as a shell expects it. 0: all tasks ended, or one of them called
-      `lp.stop()`; 1: failed; 130: stopped by Ctrl-C; 143: by SIGTERM.
+      `lp.stop()`; 1: failed; 130: stopped by Ctrl-C; 143: by SIGTERM;
+      129: by SIGHUP.
     cause: the first failure, if any.
     restarts: how often each task was started again, by name.
     killed: names of the tasks that did not stop within the time of grace.

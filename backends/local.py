@@ -7,9 +7,7 @@ sys.exit(result.exit_code)
 import contextlib
 import dataclasses
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 
 import launchpad as lp
@@ -21,6 +19,7 @@ from backends import (
   machines,
   output,
   port_guard,
+  private,
   scaling,
   zygote_client,
 )
@@ -41,8 +40,8 @@ def run(
 ) -> Result:
   """Runs a program until all its tasks have ended or it is stopped.
 
-  Called in the main thread, it stops the program on SIGINT and SIGTERM; in
-  another thread it leaves signals alone.
+  Called in the main thread, it stops the program on SIGINT, SIGTERM and
+  SIGHUP; in another thread it leaves signals alone.
 
   Args:
     program: the program, built; or a function that builds it, called while
@@ -65,8 +64,7 @@ def run(
   """
   config = config or LocalConfig()
   with contextlib.ExitStack() as stack:
-    directory = tempfile.mkdtemp(prefix='launchpad-local-')
-    stack.callback(shutil.rmtree, directory, ignore_errors=True)
+    directory = stack.enter_context(private.folder('launchpad-local'))
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
     stack.callback(listener.close)
     ports = loopback.ReservedPorts(list_path=os.path.join(directory, 'ports'))

@@ -1,13 +1,12 @@
 """Where the tasks of a run live: what one backend has that others do not."""
 
 import dataclasses
-import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import launchpad as lp
 
-from backends import loopback, output, wire
+from backends import loopback, output, stops, wire
 from backends import tasks as tasks_lib
 
 
@@ -57,5 +56,5 @@ class Machines:
   make_address: Callable[[str, int], lp.AbstractAddressBuilder]
   stopper: tasks_lib.ProgramStopper
   listener: loopback.StopListener
-  signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM)
+  signals: Sequence[int] = stops.SIGNALS
   make_room: Callable[[Sequence[str]], None] = lambda names: None

@@ -112,12 +112,12 @@ class Supervisor:
     """Begins to stop all tasks, unless that has begun already.
 
     Args:
-      exit_code: that of the run, if this is what stops it.
+      exit_code: that of the run, if all went well before.
       why: a sentence's beginning for the log.
     """
+    self.exit_code = self.exit_code or exit_code
     if self._stop is not None:
       return
-    self.exit_code = exit_code
     self._state = 'stopping'
     labels = [run.task.label for run in self.runs.values()]
     stages = config_lib.stop_stages(labels, self._config.stop_order)
@@ -130,10 +130,7 @@ class Supervisor:
 
   def fail(self, cause: config_lib.Cause) -> None:
     """Keeps the first cause and stops the run."""
-    if self.cause is None:
-      self.cause = cause
-      if self._stop is not None and self.exit_code == 0:
-        self.exit_code = 1
+    self.cause = self.cause or cause
     self.stop(1, f'{cause.task} failed')
 
   def _on_time(self) -> None:

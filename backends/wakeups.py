@@ -77,6 +77,9 @@ class Wakeups:
     finally:
       for signum, handler in previous.items():
         signal.signal(signum, handler or signal.SIG_DFL)
+      # What came too late for the loop is not lost.
+      for signum in self.take():
+        signal.raise_signal(signum)
 
   def close(self) -> None:
     os.close(self._reader)

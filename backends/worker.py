@@ -1,9 +1,7 @@
 """What the process of one task does, however it was started."""
 
-import atexit
 import gc
 import json
-import os
 import pickle
 import signal
 import socket
@@ -17,7 +15,7 @@ from absl import app, flags
 from launchpad.launch import worker_manager
 from launchpad.nodes.python import node
 
-from backends import environment, linux, port_guard, wire
+from backends import environment, linux, port_guard, stops, wire
 
 # Files whose frames tell nothing at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
@@ -49,14 +47,15 @@ def run(order: wire.Order) -> NoReturn:
     _run_function(order)
     exit_code = 0
   except SystemExit as e:
-    exit_code = _exit_code(e)
+    exit_code = stops.exit_code(e)
   except BaseException as e:
     exit_code = 1
     text = _format(e)
     sys.stderr.write(text)
     with open(order.error_path, 'w') as f:
       f.write(text)
-  _leave(exit_code)
+  gc.collect()  # A file in a cycle of references is flushed and closed.
+  stops.leave(exit_code)
 
 
 def _run_function(order: wire.Order) -> None:
@@ -109,28 +108,6 @@ def _format(error: BaseException) -> str:
   while frames and frames.tb_frame.f_code.co_filename in _MACHINERY:
     frames = frames.tb_next
   return ''.join(traceback.format_exception(type(error), error, frames))
-
-
-def _exit_code(error: SystemExit) -> int:
-  if error.code is None or isinstance(error.code, int):
-    return error.code or 0
-  print(error.code, file=sys.stderr)
-  return 1
-
-
-def _leave(exit_code: int) -> NoReturn:
-  """Ends the process as Python does, but before modules are torn down.
-
-  Where daemon threads still call into gRPC, TensorFlow or JAX, that aborts
-  ("terminate called without an active exception"), and a task which did all it
-  had to would count as crashed.
-  """
-  threading._shutdown()  # Joins what is not a daemon.
-  atexit._run_exitfuncs()
-  gc.collect()  # A file in a cycle of references is flushed and closed.
-  sys.stdout.flush()
-  sys.stderr.flush()
-  os._exit(exit_code)
 
 
 def main() -> None:

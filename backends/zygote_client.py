@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backends import bootstrap, environment, linux, output, wire
+from backends import bootstrap, environment, linux, output, private, wire
 
 _END_SECS = 10.0
 _MARKER = 'LAUNCHPAD_LOCAL_RUN'
@@ -118,6 +118,8 @@ def _environment(
 ) -> dict[str, str]:
   env = environment.merged(changes)
   env[_MARKER] = directory
+  # What they leave there goes with the folder.
+  env['TMPDIR'] = private.temporary(directory)
   env['no_proxy'] = ','.join(filter(None, [env.get('no_proxy'), _NO_PROXY]))
   for name in environment.THREAD_COUNTS:
     env[name] = '1'

@@ -13,6 +13,7 @@ from backends import (
   kubernetes_manifests,
   kubernetes_options,
   slurm_script,
+  stops,
 )
 from backends import resources as resources_lib
 from programs import commands
@@ -271,6 +272,8 @@ def run_stock(
 
   with followers.following(watch.metrics, run_dir, commands.print_metrics):
     program = make_program(settings, run_dir, {})
+    # Launchpad handles them itself.
+    stops.give_up()
     running = lp.launch(program, launch_type, terminal='current_terminal')
     if running is not None:
       running.wait()

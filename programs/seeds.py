@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from backends import linux
+from backends import linux, stops
 from programs.settings import MAX_SEED, WrongUsage
 from reporting import report, scores, summary
 from reporting import run_dir as run_dir_lib
@@ -19,7 +19,6 @@ from reporting import run_dir as run_dir_lib
 # A run's learner and servers are busy too.
 _BESIDE_ACTORS = 2
 _POLL_SECONDS = 0.5
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LAUNCH = pathlib.Path(__file__).parents[1] / 'launch.py'
 
 
@@ -92,11 +91,16 @@ class _Runs:
     self._flags = tuple(flags)
     self._room = room
     self._going_on: dict[int, subprocess.Popen] = {}
+    self._came: list[int] = []
     self.stopped_by: int | None = None
 
   def run(self, run_dirs: dict[int, pathlib.Path]) -> dict[int, int]:
     """Returns each seed's exit code, less those that a stop came before."""
-    handlers = {s: signal.signal(s, self._stop) for s in _SIGNALS}
+    handlers = {
+      signum: signal.signal(signum, self._take)
+      for signum in stops.SIGNALS
+      if signal.getsignal(signum) is not signal.SIG_IGN
+    }
     waiting, codes = dict(run_dirs), {}
     try:
       while self._going_on or (waiting and self.stopped_by is None):
@@ -107,16 +111,25 @@ class _Runs:
         ):
           seed = next(iter(waiting))
           self._start(seed, waiting.pop(seed))
+        self._pass_on()
         codes.update(self._ended())
     finally:
       for signum, handler in handlers.items():
         signal.signal(signum, handler)
     return codes
 
-  def _stop(self, signum: int, frame) -> None:
-    # A terminal sends Ctrl-C to every process, these included.
-    self.stopped_by = signum
-    if signum != signal.SIGINT:
+  def _take(self, signum: int, frame) -> None:
+    self.stopped_by = self.stopped_by or signum
+    self._came.append(signum)
+
+  def _pass_on(self) -> None:
+    """Gives the runs the signals that came.
+
+    A terminal has sent Ctrl-C to every process already, but not everything that
+    sends one does; what comes twice at once, counts once there.
+    """
+    while self._came:
+      signum = self._came.pop(0)
       for process in self._going_on.values():
         process.send_signal(signum)
 
@@ -135,7 +148,7 @@ class _Runs:
       # Alone it has the terminal to itself.
       stdout=None if self._room == 1 else subprocess.PIPE,
       text=True,
-      preexec_fn=functools.partial(linux.die_with_parent, os.getpid()),
+      preexec_fn=functools.partial(_prepare, os.getpid()),
     )
     if process.stdout is not None:
       threading.Thread(target=_show, args=(seed, process.stdout)).start()
@@ -155,6 +168,13 @@ class _Runs:
     for seed in codes:
       del self._going_on[seed]
     return codes
+
+
+def _prepare(parent: int) -> None:
+  """Prepares the process of a run, before it becomes another program."""
+  linux.die_with_parent(parent)
+  # Until it handles them, which it says by taking them again.
+  signal.pthread_sigmask(signal.SIG_BLOCK, stops.SIGNALS)
 
 
 def _show(seed: int, lines) -> None:

@@ -25,6 +25,8 @@ from typing import Any
 
 _CONFIG = 'config.json'
 _LOCK = '.lock'
+# Directories that this process has taken.
+_taken: set[pathlib.Path] = set()
 # What a resumed run may change: how long and how it runs, not what it learns.
 _MAY_CHANGE = (
   'num_actors',
@@ -75,6 +77,7 @@ def take(path: pathlib.Path) -> None:
       f'a run in {path} goes on or is just beginning; stop it first, with '
       '--stop, or name another directory'
     ) from None
+  _taken.add(path)
 
 
 def is_taken(path: pathlib.Path) -> bool:
@@ -89,7 +92,9 @@ def is_taken(path: pathlib.Path) -> bool:
 
 
 def give_back(path: pathlib.Path) -> None:
-  """Removes the directory of a run if nothing began there."""
+  """Removes the directory of a run if nothing and nobody began there."""
+  if path not in _taken and is_taken(path):
+    return
   with contextlib.suppress(OSError):
     if {*path.iterdir()} <= {path / _LOCK}:
       (path / _LOCK).unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import fcntl
 import os
 import sys
 
-from backends import output
+from backends import output, streams
 
 # What may be written between two reads before a writer has to wait.
 _PIPE_BYTES = 1 << 20
@@ -24,9 +24,8 @@ class Capture:
     sys.stdout.flush()
     sys.stderr.flush()
     self._saved = {fd: os.dup(fd) for fd in _STANDARD if os.isatty(fd)}
-    self.terminal = open(  # noqa: SIM115
-      os.dup(1), 'w', encoding='utf-8', errors='replace'
-    )
+    # It may be closed while the run goes on.
+    self.terminal = streams.open_lenient(os.dup(1), closefd=True)
     reader, writer = os.pipe()
     with contextlib.suppress(OSError):
       fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -17,7 +17,8 @@ def _wait_for_all(launcher):
 
 
 @pytest.mark.parametrize(
-  'how, exit_code', [('terminal', 130), (signal.SIGTERM, 143)]
+  'how, exit_code',
+  [('terminal', 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
 )
 def test_stops_in_order(tmp_path, how, exit_code):
   with helpers.launcher('staged', tmp_path) as launcher:
