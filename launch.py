@@ -11,6 +11,8 @@ if __name__ == '__main__':
 
 import contextlib
 import dataclasses
+import errno
+import os
 import pathlib
 import re
 import sys
@@ -23,11 +25,13 @@ if __name__ == '__main__':
 from absl import app, flags
 
 from backends import kubernetes_manifests, slurm_script
+from files import damage, screen
 from programs import (
   agents,
   commands,
   jobsets,
   launching,
+  resuming,
   scale,
   submitting,
   vertex,
@@ -39,6 +43,7 @@ from reporting import run_dir as run_dir_lib
 # For --help.
 flags.adopt_module_key_flags(cli)
 
+_FAILED = 1
 _WRONG_USAGE = 2
 
 
@@ -48,7 +53,7 @@ def main(argv: list[str]) -> int:
   launch_type = cli.LAUNCH_TYPE.value
   on_kubernetes = cli.BACKEND.value == 'kubernetes'
   if cli.LIST.value:
-    print(agents.table())
+    screen.show(agents.table())
     return 0
   try:
     if on_kubernetes and (cli.STATUS.value or cli.STOP.value):
@@ -76,6 +81,12 @@ def main(argv: list[str]) -> int:
     return train(launch_type)
   except settings_lib.WrongUsage as e:
     return refuse(str(e))
+  except damage.DamagedError as e:
+    return refuse(str(e), _FAILED)
+  except OSError as e:
+    if not _is_about_storage(e):
+      raise
+    return refuse(str(e), _FAILED)
 
 
 def train(launch_type: str) -> int:
@@ -172,7 +183,7 @@ def settings() -> settings_lib.Settings:
   kept = {}
   if cli.RESUME.value and _run_dir():
     # What is wrong with it, `make_run_dir` says.
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, damage.DamagedError):
       kept = run_dir_lib.read_config(pathlib.Path(_run_dir()))
   values = {
     name: kept[name]
@@ -188,6 +199,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
 
   Raises:
     settings_lib.WrongUsage: it cannot be made, or is another run's.
+    DamagedError: what is to go on is damaged.
   """
   if cli.RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
@@ -198,6 +210,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
     if cli.RESUME.value and not begins:
       run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
       launching.check_not_running(run_dir)
+      resuming.check(run_dir)
     else:
       run_dir_lib.create(run_dir)
     # Kubernetes has one such pod at a time, and a volume may know the lock of
@@ -208,10 +221,22 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
 
 
-def refuse(sentence: str) -> int:
-  """Says what is wrong with the command line; returns the exit code for it."""
-  print(f'launch.py: {sentence}', file=sys.stderr)
-  return _WRONG_USAGE
+def refuse(sentence: str, exit_code: int = _WRONG_USAGE) -> int:
+  """Says what is wrong, with the command line if not else; returns the code."""
+  screen.show(f'launch.py: {sentence}', file=sys.stderr)
+  return exit_code
+
+
+def _is_about_storage(error: OSError) -> bool:
+  """Whether a disk is full, or it is a file of the run directory's."""
+  if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+    return True
+  run_dir, path = _run_dir(), error.filename
+  return (
+    bool(run_dir)
+    and isinstance(path, str)
+    and (os.path.abspath(path).startswith(os.path.abspath(run_dir)))
+  )
 
 
 def parse_flags(argv: list[str]) -> list[str]:

@@ -5,6 +5,8 @@ import re
 import subprocess
 import time
 
+from files import damage
+
 _COMMAND_SECS = 60.0
 # Slurm's KillWait is 30 s, and its own clean-up comes on top.
 _CANCEL_SECS = 120.0
@@ -40,11 +42,19 @@ def submit(run_dir: pathlib.Path, script: str) -> str:
 
 
 def number(run_dir: pathlib.Path) -> str | None:
-  """The number of a run's newest job; None if it has had none."""
+  """The number of a run's newest job; None if it has had none.
+
+  Raises:
+    DamagedError: the file holds something else.
+  """
+  path = folder(run_dir) / _JOB
   try:
-    return (folder(run_dir) / _JOB).read_text().strip()
+    text = path.read_text(errors='replace').strip()
   except FileNotFoundError:
     return None
+  if not re.fullmatch(r'[0-9][0-9_+]*', text):
+    raise damage.DamagedError(f'{path} is damaged: {text!r} is no job of Slurm')
+  return text
 
 
 def state(job: str) -> str | None:

@@ -4,17 +4,32 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from files import damage
 
 _FILE = 'status.json'
 # It is written every second, and shared storage shows that with some delay.
 _FRESH_SECS = 30.0
-_OF_LAUNCHER = ('pid', 'process_start', 'host', 'state', 'exit_code')
-_OF_TASK = (
-  *('label', 'index', 'pid', 'state', 'started', 'restarts', 'exit_code'),
-  'addresses',
-)
+_TEXT_OR_NONE, _INT_OR_NONE = (str, type(None)), (int, type(None))
+_OF_LAUNCHER = {
+  'pid': _INT_OR_NONE,
+  'process_start': _TEXT_OR_NONE,
+  'host': str,
+  'state': str,
+  'exit_code': _INT_OR_NONE,
+}
+_OF_TASK = {
+  'label': str,
+  'index': int,
+  'pid': _INT_OR_NONE,
+  'state': str,
+  'started': (int, float, type(None)),
+  'restarts': int,
+  'exit_code': _INT_OR_NONE,
+  'addresses': list,
+}
 
 
 def write(directory: str, state: dict[str, Any]) -> None:
@@ -67,24 +82,24 @@ def read(directory: str) -> dict[str, Any]:
 
   Raises:
     FileNotFoundError: no run has written its state there.
-    ValueError: the file is damaged.
+    DamagedError: the file is damaged.
   """
   path = os.path.join(directory, _FILE)
   try:
-    with open(path) as f:
-      state = json.load(f)
+    state = damage.read_json(path)
     _check(state)
   except FileNotFoundError:
     raise FileNotFoundError(
       f'{path} is not there: no run has kept its logs in {directory}.'
     ) from None
   except ValueError as e:
-    raise ValueError(f'{path} is damaged: {e}') from e
+    raise damage.DamagedError(f'{path} is damaged: {e}') from e
   alive = _alive(state['launcher'], state.get('written', 0.0))
   state['launcher']['alive'] = alive
   for task in state['tasks']:
     runs = alive and task['state'] in ('running', 'stopping')
-    task['uptime'] = time.time() - task['started'] if runs else None
+    began = task['started']
+    task['uptime'] = time.time() - began if runs and began is not None else None
   return state
 
 
@@ -112,7 +127,7 @@ def living(directory: str) -> dict[str, Any] | None:
     directory: the run's log folder.
 
   Raises:
-    ValueError: the file is damaged.
+    DamagedError: the file is damaged.
   """
   try:
     found = read(directory)['launcher']
@@ -153,12 +168,19 @@ def _check(state: Any) -> None:
   """Raises `ValueError` unless it is a state as `write` takes it."""
   if not isinstance(state, dict) or not isinstance(state.get('tasks'), list):
     raise ValueError('it has no list of tasks')
+  if not isinstance(state.get('written', 0.0), int | float):
+    raise ValueError('it was written at no time')
   _check_fields('its launcher', state.get('launcher'), _OF_LAUNCHER)
   for task in state['tasks']:
     _check_fields('one of its tasks', task, _OF_TASK)
+    if not all(isinstance(address, str) for address in task['addresses']):
+      raise ValueError('an address of one of its tasks is none')
 
 
-def _check_fields(what: str, value: Any, names: Iterable[str]) -> None:
+def _check_fields(what: str, value: Any, types: Mapping[str, Any]) -> None:
   has = value if isinstance(value, dict) else {}
-  if lacking := [name for name in names if name not in has]:
+  if lacking := [name for name in types if name not in has]:
     raise ValueError(f'{what} has no {", ".join(lacking)}')
+  for name, kind in types.items():
+    if not isinstance(has[name], kind):
+      raise ValueError(f'{what} has the {name} {has[name]!r}')

@@ -18,5 +18,5 @@ def read_json(path: str | pathlib.Path) -> Any:
   """
   try:
     return json.loads(pathlib.Path(path).read_text('utf-8'))
-  except (ValueError, RecursionError) as e:
+  except (IsADirectoryError, ValueError, RecursionError) as e:
     raise DamagedError(f'{path} is damaged: {e}') from None

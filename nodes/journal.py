@@ -9,6 +9,8 @@ import os
 import pathlib
 from typing import Any
 
+from files import damage
+
 _MAX_BYTES = 1 << 22
 
 
@@ -23,7 +25,7 @@ class Journal:
 
     Raises:
       OSError: it cannot be read or written.
-      ValueError: it holds something else than a journal.
+      DamagedError: it holds something else than a journal.
     """
     self._path = pathlib.Path(path)
     self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,20 +69,32 @@ def read(path: pathlib.Path) -> dict[str, Any]:
   """Returns what a journal holds, also while its process writes on.
 
   Raises:
-    ValueError: it is something else than a journal.
+    OSError: it cannot be read.
+    DamagedError: it is something else than a journal.
   """
-  if not path.exists():
+  try:
+    content = path.read_bytes()
+  except FileNotFoundError:
     return {}
   # What follows the last newline was being written when its process died.
-  *lines, _ = path.read_bytes().split(b'\n')
+  *lines, _ = content.split(b'\n')
   values = {}
   for number, line in enumerate(lines, start=1):
     try:
       key, value = json.loads(line)
-    except (ValueError, TypeError) as e:
-      raise ValueError(
+      values[key] = _checked(key, value)
+    except (ValueError, TypeError, RecursionError) as e:
+      raise damage.DamagedError(
         f'{path}, line {number}, is no journal of counts: {e}. Delete the file '
-        'to begin at zero, or take a new --run_dir.'
+        'to begin at zero, or take a new --run_dir'
       ) from None
-    values[key] = value
   return values
+
+
+def _checked(key: Any, value: Any) -> Any:
+  """Returns a value: a number, or numbers by name."""
+  numbers = value.values() if isinstance(value, dict) else [value]
+  is_right = all(isinstance(number, int | float) for number in numbers)
+  if not isinstance(key, str) or not is_right:
+    raise ValueError('it holds something else')
+  return value

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backends import slurm_job
+from files import damage, screen
 from programs import settings
 from programs.settings import WrongUsage
 from reporting import run_dir as run_dir_lib
@@ -39,13 +40,13 @@ def show_status(run_dir: str | None) -> int:
     number, state = job(pathlib.Path(run_dir))
   except WrongUsage as e:
     # Its files tell the rest, wherever they are read.
-    print(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
+    screen.show(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
     state = None
   if state is not None:
-    print(f'job {number} of Slurm: {state}')
+    screen.show(f'job {number} of Slurm: {state}')
   try:
-    print(status.page(run_dir))
-  except (FileNotFoundError, ValueError) as e:
+    screen.show(status.page(run_dir))
+  except FileNotFoundError as e:
     # A job that waits has not begun to keep its status.
     if state is None:
       raise WrongUsage(f'--run_dir: {e}') from e
@@ -81,18 +82,15 @@ def stop(run_dir: str | None) -> int:
   path = pathlib.Path(run_dir).absolute()
   number, state = job(path)
   if state is not None:
-    print(f'job {number} of Slurm: {state}; it is cancelled', flush=True)
+    screen.show(f'job {number} of Slurm: {state}; it is cancelled')
     try:
       slurm_job.cancel(number)
     except (slurm_job.SlurmError, TimeoutError) as e:
-      print(f'launch.py: {e}', file=sys.stderr)
+      screen.show(f'launch.py: {e}', file=sys.stderr)
       return 1
-    print('stopped')
+    screen.show('stopped')
     return 0
-  try:
-    launcher = status.living(str(path / 'logs'))
-  except ValueError as e:
-    raise WrongUsage(f'--run_dir: {e}') from e
+  launcher = status.living(str(path / 'logs'))
   if launcher is None and run_dir_lib.is_taken(path):
     raise WrongUsage(f'--stop: the run in {path} only begins; try again soon')
   if launcher is None:
@@ -116,14 +114,14 @@ def _terminate(launcher: Mapping[str, Any]) -> int:
   # Once the run is `ended`, its launcher still writes what came of it.
   while status.is_there(launcher):
     if time.monotonic() > deadline:
-      print(
+      screen.show(
         f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
         'of SIGTERM',
         file=sys.stderr,
       )
       return 1
     time.sleep(0.1)
-  print('stopped')
+  screen.show('stopped')
   return 0
 
 
@@ -149,10 +147,10 @@ def write_report(named: Sequence[str], path: str | None) -> int:
   # A shell's runs/* names whatever is there.
   if holding := [path for path in run_dirs if run_dir_lib.holds_run(path)]:
     for run_dir in filter(lambda each: each not in holding, run_dirs):
-      print(f'launch.py: left out {run_dir}, no run', file=sys.stderr)
+      screen.show(f'launch.py: left out {run_dir}, no run', file=sys.stderr)
     run_dirs = holding
   try:
-    print(report.write(run_dirs, path))
+    screen.show(report.write(run_dirs, path))
   except (OSError, ValueError) as e:
     raise WrongUsage(f'--report: {e}') from e
   return 0
@@ -167,7 +165,7 @@ def _read(
   path = pathlib.Path(run_dir).absolute()
   try:
     return path, settings.make_settings(run_dir_lib.read_config(path))
-  except (FileNotFoundError, ValueError) as e:
+  except FileNotFoundError as e:
     raise WrongUsage(f'--run_dir: {e}') from e
   except TypeError as e:
     raise WrongUsage(
@@ -203,7 +201,7 @@ def send_metrics(run_dir: str | None, names: Sequence[str]) -> int:
 
 def print_metrics(line: str) -> None:
   """Prints what there is to say of sinks, as of a process of the run."""
-  print(f'[metrics/0] {line}', flush=True)
+  screen.show(f'[metrics/0] {line}')
 
 
 def evaluate(
@@ -230,7 +228,7 @@ def evaluate(
       raise WrongUsage(f'--video: {e}') from e
   try:
     goes_on = status.living(str(path / 'logs')) is not None
-  except ValueError:
+  except damage.DamagedError:
     goes_on = False
   folder = path / _POLICY
   if (goes_on or not folder.exists()) and not keep_policy(path, run):
@@ -242,21 +240,24 @@ def evaluate(
       playing.append(stack.enter_context(video.recording(video_path)))
     for episode in _played(play.play(*playing)):
       returns.append(episode.episode_return)
-      print(
+      screen.show(
         f'episode {len(returns):>4}  return {returns[-1]:>10,.1f}  length '
         f'{episode.length:>6,}',
-        flush=True,
       )
-  print(f'mean return {sum(returns) / len(returns):,.1f}')
+  screen.show(f'mean return {sum(returns) / len(returns):,.1f}')
   if video_path is not None:
-    print(f'{"video":<15}{video_path}')
+    screen.show(f'{"video":<15}{video_path}')
   return 0
 
 
 def _played(episodes: Iterator[Any]) -> Iterator[Any]:
   """Passes on episodes; `WrongUsage` if they cannot be played here."""
+  from programs import policy
+
   try:
     yield from episodes
+  except policy.PolicyError as e:
+    raise damage.DamagedError(f'--evaluate: {e}') from e
   except ValueError as e:
     raise WrongUsage(f'--evaluate: {e}') from e
 
@@ -281,7 +282,7 @@ def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
   try:
     export.export_newest(run.make_experiment(run_dir), path)
   except Exception as e:
-    print(
+    screen.show(
       f'launch.py: the policy of {run_dir} could not be kept: '
       f'{type(e).__name__}: {e}\n'
       'Nothing else of the run is lost. To try again: '
@@ -289,5 +290,5 @@ def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
       file=sys.stderr,
     )
     return False
-  print(f'{"policy":<15}{path}')
+  screen.show(f'{"policy":<15}{path}')
   return True

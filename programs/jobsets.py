@@ -8,6 +8,7 @@ from backends import (
   kubernetes_manifests,
   kubernetes_options,
 )
+from files import screen
 from programs.settings import WrongUsage
 
 _RUNNING = 'Running'
@@ -24,18 +25,18 @@ def show_status(run_dir: str | None, kubernetes: str) -> int:
     WrongUsage: there is no run, or the cluster does not say.
   """
   cluster, name, state = _find(run_dir, kubernetes, 'status')
-  print(f'JobSet {name}: {state}')
+  screen.show(f'JobSet {name}: {state}')
   try:
     pods = cluster.pods(name)
     for pod in sorted(pods):
-      print(f'  {pod:<50} {pods[pod]}')
+      screen.show(f'  {pod:<50} {pods[pod]}')
     launcher = f'{name}-{kubernetes_manifests.LAUNCHER}-'
     if any(pod.startswith(launcher) and pods[pod] == _RUNNING for pod in pods):
       command = ['python', 'launch.py', '--status', f'--run_dir={run_dir}']
-      print(cluster.in_launcher(name, *command), end='')
+      screen.show(cluster.in_launcher(name, *command), end='')
   except kubernetes_job.KubernetesError as e:
     # A run that only begins has not begun to keep its status.
-    print(f'launch.py: {e}', file=sys.stderr)
+    screen.show(f'launch.py: {e}', file=sys.stderr)
   return 0
 
 
@@ -50,15 +51,15 @@ def stop(run_dir: str | None, kubernetes: str) -> int:
     WrongUsage: there is no run, or the cluster does not say.
   """
   cluster, name, state = _find(run_dir, kubernetes, 'stop')
-  print(f'JobSet {name}: {state}; it is stopped and removed', flush=True)
+  screen.show(f'JobSet {name}: {state}; it is stopped and removed')
   try:
     if not state.is_finished:
       cluster.stop(name)
     cluster.remove(name)
   except kubernetes_job.KubernetesError as e:
-    print(f'launch.py: {e}', file=sys.stderr)
+    screen.show(f'launch.py: {e}', file=sys.stderr)
     return 1
-  print('stopped')
+  screen.show('stopped')
   return 0
 
 

@@ -16,6 +16,7 @@ from backends import (
   stops,
 )
 from backends import resources as resources_lib
+from files import screen
 from programs import commands
 from programs.settings import Settings, WrongUsage
 from reporting import run_dir as run_dir_lib
@@ -169,7 +170,7 @@ def run(
   from watchdog import stall
 
   given = _given(place)
-  print(f'{"run directory":<15}{run_dir}', flush=True)
+  screen.show(f'{"run directory":<15}{run_dir}')
   with contextlib.ExitStack() as stack:
     printer = stack.enter_context(live.show(run_dir, settings, watch.quiet))
     stack.enter_context(
@@ -196,9 +197,9 @@ def run(
     # The last thing printed.
     print(cause, file=sys.stderr, flush=True)
   else:
-    print(summary.summarize(run_dir, result.wall_time), flush=True)
+    screen.show(summary.summarize(run_dir, result.wall_time))
     if settings.profile:
-      print(profile.page(run_dir), flush=True)
+      screen.show(profile.page(run_dir))
   # Whoever interrupts a run waits for its end.
   if result.exit_code == 0:
     commands.keep_policy(run_dir, settings)

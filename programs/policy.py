@@ -101,9 +101,23 @@ def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
   """
   path = pathlib.Path(path)
   description = _read_description(path)
+  try:
+    return _assembled(path, description, seed)
+  except PolicyError:
+    raise
+  except Exception as e:  # Whatever the files say.
+    raise PolicyError(
+      f'{path} is damaged ({type(e).__name__}: {e}); export again'
+    ) from e
+
+
+def _assembled(
+  path: pathlib.Path, description: Mapping[str, Any], seed: int | None
+) -> Policy:
   content = {
     name: _read(path / name, digest)
     for name, digest in description['sha256'].items()
+    if name in (PARAMETERS, BEGIN, ACT)
   }
   if seed is None:
     random_key = np.asarray(description['random_key'], np.uint32)
@@ -133,7 +147,7 @@ def _read_description(path: pathlib.Path) -> dict[str, Any]:
     ) from None
   try:
     description = json.loads(text)
-  except ValueError:
+  except (ValueError, RecursionError):
     raise PolicyError(f'{path / DESCRIPTION} is torn; export again') from None
   found = description.get('format') if isinstance(description, dict) else None
   if found != FORMAT:

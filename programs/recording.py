@@ -3,7 +3,6 @@
 import os
 import pathlib
 import time
-import zipfile
 
 import compat  # noqa: F401
 
@@ -92,10 +91,12 @@ def read_episodes(
 
 def _read(path: pathlib.Path, spec: specs.EnvironmentSpec) -> types.Transition:
   try:
-    with np.load(path) as file:
+    with np.load(path, allow_pickle=False) as file:
       arrays = dict(file)
-  except (OSError, ValueError, zipfile.BadZipFile) as e:
-    raise ValueError(f'{path} is no recorded episode: {e}') from e
+    reward, discount = arrays['reward/0'], arrays['discount/0']
+  except Exception as e:  # Whatever the file holds.
+    reason = f'{type(e).__name__}: {e}'
+    raise ValueError(f'{path} is no recorded episode: {reason}') from e
 
   def leaves(name: str) -> list[np.ndarray]:
     return [a for key, a in arrays.items() if key.startswith(f'{name}/')]
@@ -105,6 +106,6 @@ def _read(path: pathlib.Path, spec: specs.EnvironmentSpec) -> types.Transition:
     spec,
     leaves('observation'),
     leaves('action'),
-    arrays['reward/0'],
-    arrays['discount/0'],
+    reward,
+    discount,
   )

@@ -5,6 +5,7 @@ import sys
 import time
 
 from backends import scaling, status
+from files import screen
 from programs import commands
 from programs.settings import WrongUsage
 
@@ -37,10 +38,7 @@ def scale(run_dir: str | None, text: str) -> int:
       '--stop it, and submit it again with --resume and --num_actors'
     )
   log_dir = str(path / 'logs')
-  try:
-    launcher = status.living(log_dir)
-  except ValueError as e:
-    raise WrongUsage(f'--scale: {e}') from e
+  launcher = status.living(log_dir)
   if launcher is None:
     raise WrongUsage(f'--scale: no run goes on in {path}')
   scaling.request(log_dir, role, int(number))
@@ -51,7 +49,7 @@ def scale(run_dir: str | None, text: str) -> int:
       break
     time.sleep(0.2)
   if answer:
-    print(f'launch.py: --scale: {answer}', file=sys.stderr)
+    screen.show(f'launch.py: --scale: {answer}', file=sys.stderr)
     return 1
-  print(f'{"actors":<15}{number}')
+  screen.show(f'{"actors":<15}{number}')
   return 0

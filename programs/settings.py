@@ -6,9 +6,11 @@ seconds, which a wrong flag should not.
 
 import dataclasses
 import pathlib
+import typing
 from collections.abc import Mapping
 from typing import Any
 
+from files import damage
 from nodes import schedule
 from programs import agents, environments
 
@@ -156,7 +158,15 @@ def make_settings(values: Mapping[str, Any]) -> Settings:
 
   Raises:
     TypeError: the values are another version's.
+    DamagedError: one of them is of another type.
   """
+  for name, kind in typing.get_type_hints(Settings).items():
+    # JSON has no float that is whole.
+    kind = kind | int if kind is float else kind
+    if name in values and not isinstance(values[name], kind):
+      raise damage.DamagedError(
+        f"the run's settings are damaged: --{name} cannot be {values[name]!r}"
+      )
   source = values.get('demonstrations')
   if source and not source.startswith('minari:'):
     values = {**values, 'demonstrations': str(pathlib.Path(source).absolute())}

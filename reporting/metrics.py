@@ -6,6 +6,7 @@ import os
 import pathlib
 from collections.abc import Iterator
 
+from files import damage
 from reporting import names
 
 Row = dict[str, float]
@@ -25,9 +26,19 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
     For each of the role's files the rows in the order of writing, holding the
     numbers by their names in `reporting.names`. A row that was cut short, as by
     a kill in the middle of its writing, is left out.
+
+  Raises:
+    OSError: a file cannot be read.
+    DamagedError: a file is damaged.
   """
-  paths = (pathlib.Path(run_dir) / 'metrics').glob(f'{label}_*.csv')
-  return [list(parse(path.read_text())) for path in sorted(paths)]
+  found = (pathlib.Path(run_dir) / 'metrics').glob(f'{label}_*.csv')
+  return [_rows(path, _content(path)) for path in sorted(found)]
+
+
+def check(run_dir: str | pathlib.Path) -> None:
+  """Checks that rows can be added to a run's files; raises as `read` does."""
+  for path in paths(run_dir):
+    _text(path, _content(path))
 
 
 def paths(run_dir: str | pathlib.Path) -> list[pathlib.Path]:
@@ -42,19 +53,57 @@ def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
 
   Args:
     run_dir: of the run; one without metrics has none.
+
+  Raises:
+    OSError: a file cannot be read.
+    DamagedError: a file is damaged.
   """
   newest = {}
   for path in paths(run_dir):
     label, _, index = path.stem.rpartition('_')
+    newest[f'{label}/{index}'] = _rows(path, _content(path, _NEWEST_BYTES))
+  return newest
+
+
+def _rows(path: pathlib.Path, content: bytes) -> list[Row]:
+  try:
+    return list(parse(_text(path, content)))
+  except csv.Error as e:
+    raise _damaged(path, e) from None
+
+
+def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
+  """Returns a file's header and the rows in its last bytes, or all rows."""
+  try:
     with path.open('rb') as f:
       header = f.readline()
       end = f.seek(0, os.SEEK_END)
-      start = f.seek(max(len(header), end - _NEWEST_BYTES))
+      start = len(header)
+      if num_bytes is not None:
+        start = max(start, end - num_bytes)
+      f.seek(start)
       # Unless it is the first row, it may have lost its head.
       lines = f.read().split(b'\n')[start > len(header) :]
-    text = b'\n'.join([header.rstrip(), *lines]).decode()
-    newest[f'{label}/{index}'] = list(parse(text))
-  return newest
+  except IsADirectoryError as e:
+    raise _damaged(path, e) from None
+  return b'\n'.join([header.rstrip(), *lines])
+
+
+def _text(path: pathlib.Path, content: bytes) -> str:
+  """Returns the text of a file, without a last line that was cut short."""
+  try:
+    text = content[: content.rfind(b'\n') + 1].decode()
+  except ValueError as e:
+    raise _damaged(path, e) from None
+  if '\0' in text:
+    raise _damaged(path, 'it has null bytes')
+  return text
+
+
+def _damaged(path: pathlib.Path, reason: object) -> damage.DamagedError:
+  return damage.DamagedError(
+    f'{path} is damaged: {reason}. Mend it, or remove it, and its rows are lost'
+  )
 
 
 def by_time(files: list[list[Row]]) -> list[Row]:

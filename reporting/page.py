@@ -3,6 +3,8 @@
 import html
 from collections.abc import Sequence
 
+from files import screen
+
 # The same hues in both schemes, each as light or dark as its background asks.
 _STYLE = """
 :root { color-scheme: light dark;
@@ -62,7 +64,9 @@ class Markup(str):
 
 def escape(text: str) -> Markup:
   """Returns text as HTML that shows it; what is HTML already stays as it is."""
-  return text if isinstance(text, Markup) else Markup(html.escape(text))
+  if isinstance(text, Markup):
+    return text
+  return Markup(html.escape(screen.plain(text)))
 
 
 def join(*content: str) -> Markup:

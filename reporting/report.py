@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Sequence
 
 from backends import status
+from files import damage
 from reporting import metrics, names, page, runs, series, summary, svg
 
 _UNITS = ((3600.0, 'hours'), (60.0, 'minutes'), (1.0, 'seconds'))
@@ -28,7 +29,7 @@ def write(
     The path of the page.
 
   Raises:
-    ValueError: a configuration is damaged.
+    DamagedError: a configuration or a file of metrics is damaged.
     OSError: a directory holds no run, or the page cannot be written.
   """
   every = list({run.path: run for run in map(runs.load, run_dirs)}.values())
@@ -210,7 +211,7 @@ def _state(run: runs.Run) -> str:
   """Says whether a run goes on, as far as this machine knows."""
   try:
     launcher = status.read(str(run.path / 'logs'))['launcher']
-  except (OSError, ValueError):
+  except (OSError, damage.DamagedError):
     return 'unknown'
   if launcher['alive']:
     return 'running'

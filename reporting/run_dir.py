@@ -23,6 +23,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from files import damage, whole
+
 _CONFIG = 'config.json'
 _LOCK = '.lock'
 # Directories that this process has taken.
@@ -116,6 +118,7 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
 
   Raises:
     ValueError: there is no run, or it was of another kind.
+    DamagedError: its configuration is damaged.
   """
   try:
     before = read_config(path)
@@ -147,16 +150,17 @@ def read_config(path: pathlib.Path) -> dict[str, Any]:
 
   Raises:
     FileNotFoundError: no run is there.
-    ValueError: the file is damaged.
+    OSError: it cannot be read.
+    DamagedError: the file is damaged.
   """
   try:
-    config = json.loads((path / _CONFIG).read_text())
+    config = damage.read_json(path / _CONFIG)
   except (FileNotFoundError, NotADirectoryError):
     raise FileNotFoundError(f'{path} holds no run') from None
-  except ValueError as e:
-    raise ValueError(f'{path / _CONFIG} is damaged: {e}') from e
   if not isinstance(config, dict):
-    raise ValueError(f'{path / _CONFIG} is damaged: it holds no settings')
+    raise damage.DamagedError(
+      f'{path / _CONFIG} is damaged: it holds no settings'
+    )
   return config
 
 
@@ -170,9 +174,4 @@ def write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
   Raises:
     OSError: it cannot be written.
   """
-  with tempfile.NamedTemporaryFile(
-    'w', dir=path, prefix='.config-', delete=False
-  ) as f:
-    json.dump(config, f, indent=2)
-    f.write('\n')
-  os.replace(f.name, path / _CONFIG)
+  whole.write(path / _CONFIG, json.dumps(config, indent=2) + '\n')

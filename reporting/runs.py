@@ -88,8 +88,8 @@ def load(run_dir: str | pathlib.Path) -> Run:
   """Returns the run in a directory.
 
   Raises:
-    ValueError: no run is there, or its configuration is damaged.
-    OSError: it cannot be read.
+    DamagedError: its configuration is damaged.
+    OSError: no run is there, or it cannot be read.
   """
   path = pathlib.Path(run_dir).resolve()
   config = run_dir_lib.read_config(path)

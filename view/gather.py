@@ -1,6 +1,7 @@
 """Finds out the state of a run from its files and from its replay server."""
 
 import collections
+import math
 import os
 import pathlib
 import time
@@ -99,7 +100,8 @@ class Gatherer:
       if len(returns) > _MAX_RETURNS:
         del returns[::2]
     counted = names.LEARNER_STEPS if self._is_offline else names.ACTOR_STEPS
-    count = int(row.get(counted, 0))
+    count = row.get(counted, 0)
+    count = int(count) if math.isfinite(count) else 0
     if row[names.TIME] < self._began:
       # A resumed run goes on from there.
       self._counts[0] = self._began, max(count, self._counts[0][1])

@@ -1,5 +1,6 @@
 """What a run is doing now: its files, and what its servers say."""
 
+import math
 import pathlib
 import time
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ class Snapshot(NamedTuple):
 
   def count(self, name: str) -> int:
     """The newest value of a count that only rises, such as `actor/steps`."""
-    return int(max((count for _, count in self._points(name)), default=0))
+    counts = (count for _, count in self._points(name) if math.isfinite(count))
+    return int(max(counts, default=0))
 
   def rate(self, name: str) -> float | None:
     """How fast a count rises now, a second; None if too little is known."""

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from backends import status
+from files import damage
 
 
 def _state(**launcher):
@@ -96,7 +97,7 @@ def test_a_process_that_nobody_waited_for_is_not_there():
 )
 def test_a_damaged_file_is_one_sentence(tmp_path, text, message):
   (tmp_path / 'status.json').write_text(text)
-  with pytest.raises(ValueError, match=f'is damaged: .*{message}'):
+  with pytest.raises(damage.DamagedError, match=f'is damaged: .*{message}'):
     status.read(str(tmp_path))
 
 
@@ -104,7 +105,9 @@ def test_a_damaged_task_is_named(tmp_path):
   state = _state()
   del state['tasks'][1]['started']
   status.write(str(tmp_path), state)
-  with pytest.raises(ValueError, match='one of its tasks has no started'):
+  with pytest.raises(
+    damage.DamagedError, match='one of its tasks has no started'
+  ):
     status.read(str(tmp_path))
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from files import damage
 from nodes import journal
 
 
@@ -29,7 +30,7 @@ def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
 def test_a_foreign_file_is_refused_and_kept(tmp_path):
   path = tmp_path / 'counts'
   path.write_text('step,return\n1,2\n')
-  with pytest.raises(ValueError, match='line 1.*--run_dir'):
+  with pytest.raises(damage.DamagedError, match='line 1.*--run_dir'):
     journal.Journal(str(path))
   assert path.read_text() == 'step,return\n1,2\n'
 

@@ -258,7 +258,7 @@ def test_a_damaged_run_is_refused(make_run, tmp_path, config, expected):
   (tmp_path / 'other').mkdir()
   (tmp_path / 'other' / 'config.json').write_text(config)
   result = _launch('--run_dir', run, '--run_dir', tmp_path / 'other')
-  assert (result.returncode, result.stdout) == (2, '')
+  assert (result.returncode, result.stdout) == (1, '')
   assert len(result.stderr.splitlines()) == 1
   assert str(tmp_path / 'other') in result.stderr
   assert expected in result.stderr

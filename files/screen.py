@@ -1,0 +1,33 @@
+"""Text that came from somewhere, on its way to a terminal or a page."""
+
+import sys
+from typing import IO
+
+_KEPT = frozenset('\n\t')
+
+
+def plain(text: str) -> str:
+  r"""Returns text without what would do more than be read.
+
+  What a terminal might obey, and what reorders text or hides it, is shown as in
+  `\x1b[2J`.
+  """
+  if text.isprintable():
+    return text
+  return ''.join(
+    character
+    if character.isprintable() or character in _KEPT
+    else character.encode('unicode_escape').decode()
+    for character in text
+  )
+
+
+def show(text: object, end: str = '\n', file: IO[str] | None = None) -> None:
+  """Prints text that may come from a run directory, to standard output.
+
+  Args:
+    text: shown as `plain` has it.
+    end: follows it.
+    file: to print to instead.
+  """
+  print(plain(str(text)), end=end, file=file or sys.stdout, flush=True)

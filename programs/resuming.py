@@ -1,0 +1,24 @@
+"""Whether there is something whole for `--resume` to go on from."""
+
+import pathlib
+
+from files import damage
+from nodes import journal
+from reporting import metrics
+
+
+def check(run_dir: pathlib.Path) -> None:
+  """Checks what the processes of a run will begin from.
+
+  Raises:
+    DamagedError: a file is damaged, or cannot be read.
+  """
+  # Slow, since they hold what JAX calls arrays.
+  from nodes import checkpoint
+
+  try:
+    checkpoint.newest(run_dir / 'checkpoints' / 'learner')
+    journal.read(run_dir / 'checkpoints' / 'counter.journal')
+    metrics.check(run_dir)
+  except OSError as e:
+    raise damage.DamagedError(f'--resume: {e}') from e
