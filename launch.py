@@ -131,6 +131,7 @@ def checked(
     cli.KUBERNETES.value,
     cli.DRY_RUN.value,
     cli.RAY_ADDRESS.value,
+    cli.REFUSE_OPEN_PORTS.value,
   )
   place.check()
   return run, place

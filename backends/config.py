@@ -79,6 +79,8 @@ class LocalConfig:
     spare: labels of tasks that the run can go on without, for a while, when
       their node is lost.
     grace: seconds from the request to stop until what still runs is killed.
+    refuse_open_ports: whether a run does not begin where the kernel does not
+      let it keep other machines off its ports.
     log_dir: a folder for `<label>_<index>.log`, `launcher.log` and
       `status.json`; None keeps no files.
   """
@@ -95,6 +97,7 @@ class LocalConfig:
   stop_order: Sequence[Sequence[str]] = ()
   spare: Sequence[str] = ()
   grace: float = 15.0
+  refuse_open_ports: bool = False
   log_dir: str | None = None
 
   def __post_init__(self):

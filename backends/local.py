@@ -5,7 +5,6 @@ sys.exit(result.exit_code)
 """
 
 import contextlib
-import dataclasses
 import os
 import sys
 from collections.abc import Callable
@@ -28,6 +27,10 @@ Cause = config_lib.Cause
 LocalConfig = config_lib.LocalConfig
 RestartPolicy = config_lib.RestartPolicy
 Result = config_lib.Result
+
+
+class OpenPortsError(OSError):
+  """The kernel does not let a run keep other machines off its ports."""
 
 
 def run(
@@ -58,18 +61,20 @@ def run(
     How it ended.
 
   Raises:
+    OpenPortsError: other machines would reach its ports, and the config has
+      such a run refused.
     RuntimeError: a node cannot be pickled; no task was started.
     TypeError: a node has no function to run.
     ValueError: the program is empty.
   """
   config = config or LocalConfig()
+  guards_ports = _can_guard(config, on_line or output.Printer())
   with contextlib.ExitStack() as stack:
     directory = stack.enter_context(private.folder('launchpad-local'))
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
     stack.callback(listener.close)
-    ports = loopback.ReservedPorts(list_path=os.path.join(directory, 'ports'))
+    ports = loopback.ReservedPorts()
     stack.callback(ports.close)
-    config = _guarded(config, ports, on_line or output.Printer())
     zygote = zygote_client.ZygoteClient(
       directory, config.preload, config.start == 'fork', config.default_env
     )
@@ -80,6 +85,8 @@ def run(
       lambda label, index: ports.reserve(),
       listener.stopper,
       listener,
+      interface='127.0.0.1',
+      guards_ports=guards_ports,
     )
     result = launcher.run(program, machine, config, on_line, resize)
   if say_cause and result.cause is not None:
@@ -87,15 +94,18 @@ def run(
   return result
 
 
-def _guarded(
-  config: LocalConfig, ports: loopback.ReservedPorts, on_line: output.OnLine
-) -> LocalConfig:
-  """Has the tasks hear nobody on other machines, or says why they do."""
+def _can_guard(config: LocalConfig, on_line: output.OnLine) -> bool:
+  """Whether servers can hear this machine alone; says so if they cannot."""
   try:
     port_guard.check()
   except OSError as e:
-    text = f'The servers of this run can be reached from other machines: {e}.'
+    open_ports = (
+      'other machines can reach the ports of its replay and weights, which '
+      f'this kernel does not let it prevent ({e})'
+    )
+    if config.refuse_open_ports:
+      raise OpenPortsError(f'the run did not begin: {open_ports}') from e
+    text = f'The run goes on though {open_ports}; --refuse_open_ports ends it.'
     on_line('launcher', 0, text)
-    return config
-  env = {**config.default_env, port_guard.PORTS_PATH: ports.list_path}
-  return dataclasses.replace(config, default_env=env)
+    return False
+  return True

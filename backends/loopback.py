@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import pathlib
 import socket
 from collections.abc import Iterator
 
@@ -55,21 +54,16 @@ class ReservedPorts:
     self,
     host: str = '127.0.0.1',
     interface: str = '127.0.0.1',
-    list_path: str = os.devnull,
   ):
     """Reserves none yet.
 
     Args:
       host: what others reach this machine at.
       interface: the address to take ports of; empty for all.
-      list_path: of a file that is to have each port on a line.
     """
-    self.list_path = list_path
     self._host = host
     self._interface = interface
     self._sockets = []
-    # There is a list, if of nothing.
-    pathlib.Path(list_path).touch()
 
   def reserve(self) -> FixedAddress:
     """Takes one more port and returns its address, `host:port`."""
@@ -78,10 +72,7 @@ class ReservedPorts:
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     holder.bind((self._interface, 0))
     self._sockets.append(holder)
-    port = holder.getsockname()[1]
-    with open(self.list_path, 'a') as f:
-      print(port, file=f)
-    return FixedAddress(f'{self._host}:{port}')
+    return FixedAddress(f'{self._host}:{holder.getsockname()[1]}')
 
   def close(self) -> None:
     for holder in self._sockets:

@@ -46,6 +46,9 @@ class Machines:
     make_address: called with label and index for each address of a task.
     stopper: what `lp.stop()` calls in a task.
     listener: hears of it.
+    interface: the address that servers listen on where they can be told; empty
+      for all.
+    guards_ports: whether the others hear this machine alone all the same.
     signals: what stops the run.
     make_room: called, in a thread of its own, with the names of tasks that are
       to be started beside those that run; returns when there is room for them.
@@ -56,5 +59,7 @@ class Machines:
   make_address: Callable[[str, int], lp.AbstractAddressBuilder]
   stopper: tasks_lib.ProgramStopper
   listener: loopback.StopListener
+  interface: str = ''
+  guards_ports: bool = False
   signals: Sequence[int] = stops.SIGNALS
   make_room: Callable[[Sequence[str]], None] = lambda names: None

@@ -1,129 +1,110 @@
 """Servers of a run on one machine, which hear nobody on another.
 
-Courier and Reverb listen on all interfaces and cannot be told otherwise. A
-socket filter on a listening socket, and so on each connection that it accepts,
-can; it needs no privilege. But it has to be there before the first packet is,
-that is between C++ code's `bind` and its `listen`: here `listen` of the C
-library leads to a function of ours, which sets the filter first.
-
-A second socket that listens on each outer address, which the kernel would
-prefer, is no way: Courier does not set SO_REUSEPORT, and could not bind then.
+Reverb listens on all interfaces and cannot be told otherwise. A socket that is
+bound to the loopback device hears that device alone, also if it listens already
+when that is done, and any user may do it. So a thread of each task looks for
+what listens on the task's ports; whoever came in before is shown out.
 """
 
 import contextlib
-import ctypes
-import functools
-import mmap
+import ipaddress
 import os
-import pathlib
-import platform
 import socket
-import struct
+import threading
+import time
 from collections.abc import Collection, Iterator
 
-# Holds the path of a file with the ports, in the environment of a run's tasks.
-PORTS_PATH = 'LAUNCHPAD_PORTS_PATH'
-_SO_ATTACH_FILTER = 26
-_SYS_LISTEN = 50
+_LOOPBACK = b'lo\0'
+_NAME_BYTES = 16
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
-_LISTEN = ctypes.CFUNCTYPE(
-  ctypes.c_int, ctypes.c_int, ctypes.c_int, use_errno=True
-)
-# movabs rax, ADDRESS; jmp rax.
-_JUMP = struct.Struct('=2sQ2s')
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-_LOAD_INTERFACE, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
-_INTERFACE = 0xFFFFF000 + 8  # SKF_AD_OFF + SKF_AD_IFINDEX
-_LOOPBACK = 1  # The loopback device's number, always.
-_PASS, _DROP = 0xFFFFFFFF, 0
-# Code, how many to skip if it is true, and if not, operand.
-_FILTER = (
-  (_LOAD_INTERFACE, 0, 0, _INTERFACE),
-  (_JUMP_IF_EQUAL, 0, 1, _LOOPBACK),
-  (_RETURN, 0, 0, _PASS),
-  (_RETURN, 0, 0, _DROP),
-)
-# The C library calls it for as long as the process lives.
-_ours = None
+_LOOK_SECS = 0.02
+# For a server to take those that had come before.
+_SETTLE_SECS = 2.0
 
 
 def check() -> None:
-  """Tries, and undoes, what `install` does.
+  """Tries what `watch` does.
 
   Raises:
     OSError: this machine does not allow it.
   """
-  if platform.machine() != 'x86_64':
-    raise OSError(f'there is no way to do that on {platform.machine()}')
-  with socket.socket() as sock:
-    _attach_filter(sock)
-  with _writable(_address(_libc.listen)):
-    pass
+  with socket.create_server(('', 0)) as server:
+    _close_to_others(server)
 
 
-def install(ports: Collection[int]) -> None:
+def watch(ports: Collection[int]) -> None:
   """Has what listens on these ports in this process hear this machine alone.
 
-  Raises:
-    OSError: this machine does not allow it.
+  Returns at once; a thread does it, as soon as each listens.
   """
-  global _ours
-  _ours = _LISTEN(functools.partial(_listen, frozenset(ports)))
-  code = _JUMP.pack(b'\x48\xb8', _address(_ours), b'\xff\xe0')
-  address = _address(_libc.listen)
-  with _writable(address):
-    ctypes.memmove(address, code, len(code))
+  if ports:
+    threading.Thread(
+      target=_watch, args=[frozenset(ports)], name='ports', daemon=True
+    ).start()
 
 
-def install_from_environment() -> None:
-  """Does it for the ports in the file at `PORTS_PATH`, if that is set."""
-  path = os.environ.get(PORTS_PATH)
-  if path is not None:
-    install([int(line) for line in pathlib.Path(path).read_text().split()])
+def _watch(ports: Collection[int]) -> None:
+  settled = float('inf')
+  while time.monotonic() < settled:
+    if guard(ports) == ports and settled == float('inf'):
+      settled = time.monotonic() + _SETTLE_SECS
+    time.sleep(_LOOK_SECS)
 
 
-def _listen(ports: Collection[int], descriptor: int, backlog: int) -> int:
-  """Does what `listen` does, for whom calls it in whatever language."""
+def guard(ports: Collection[int]) -> set[int]:
+  """Looks through this process's sockets once.
+
+  Returns:
+    The ports on which something listens that hears this machine alone.
+  """
+  guarded = set()
+  strangers = []
+  for sock in _own_sockets():
+    if sock.family not in _FAMILIES or sock.type != socket.SOCK_STREAM:
+      continue
+    host, port, *_ = sock.getsockname()
+    if port not in ports:
+      continue
+    if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+      if not _is_loopback(host):
+        _close_to_others(sock)
+      guarded.add(port)
+    elif _is_from_elsewhere(sock):
+      strangers.append(sock.dup())
+  # Once their server hears no more of their kind.
+  for sock in strangers:
+    with sock, contextlib.suppress(OSError):
+      sock.shutdown(socket.SHUT_RDWR)
+  return guarded
+
+
+def _own_sockets() -> Iterator[socket.socket]:
+  """Yields each, for a moment; closing it leaves the process's own open."""
+  for name in os.listdir('/proc/self/fd'):
+    # It may be closed by now, and something else by the time it is looked at.
+    with contextlib.suppress(OSError):
+      if not os.readlink(f'/proc/self/fd/{name}').startswith('socket:'):
+        continue
+      with socket.socket(fileno=os.dup(int(name))) as sock:
+        yield sock
+
+
+def _close_to_others(server: socket.socket) -> None:
+  bound = server.getsockopt(
+    socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _NAME_BYTES
+  )
+  if bound != _LOOPBACK:
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _LOOPBACK)
+
+
+def _is_from_elsewhere(sock: socket.socket) -> bool:
   try:
-    sock = socket.socket(fileno=descriptor)
-    try:
-      if sock.family in _FAMILIES and sock.getsockname()[1] in ports:
-        _attach_filter(sock)
-    finally:
-      sock.detach()
-  except OSError as e:
-    # A server that cannot be guarded does not start.
-    ctypes.set_errno(e.errno)
-    return -1
-  return _libc.syscall(_SYS_LISTEN, descriptor, backlog)
+    host, *_ = sock.getpeername()
+  except OSError:
+    return False  # It holds the port, and has no other end.
+  return not _is_loopback(host)
 
 
-def _attach_filter(sock: socket.socket) -> None:
-  code = b''.join(struct.pack('=HBBI', *line) for line in _FILTER)
-  buffer = ctypes.create_string_buffer(code)
-  program = struct.pack('@HP', len(_FILTER), ctypes.addressof(buffer))
-  sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
-
-
-def _address(function: object) -> int:
-  return ctypes.cast(function, ctypes.c_void_p).value
-
-
-@contextlib.contextmanager
-def _writable(address: int) -> Iterator[None]:
-  """Has code at an address be writable meanwhile."""
-  start = address // mmap.PAGESIZE * mmap.PAGESIZE
-  size = address + _JUMP.size - start
-  code = mmap.PROT_READ | mmap.PROT_EXEC
-  _protect(start, size, code | mmap.PROT_WRITE)
-  try:
-    yield
-  finally:
-    _protect(start, size, code)
-
-
-def _protect(start: int, size: int, protection: int) -> None:
-  if _libc.mprotect(start, size, protection):
-    code = ctypes.get_errno()
-    raise OSError(code, f'mprotect: {os.strerror(code)}')
+def _is_loopback(host: str) -> bool:
+  address = ipaddress.ip_address(host.partition('%')[0])
+  return (getattr(address, 'ipv4_mapped', None) or address).is_loopback

@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection, Sequence
 
 import launchpad as lp
+from launchpad import address as lp_address
 
 from backends import config as config_lib
 from backends import loopback, machines, output, task_run, wire, zygote_client
@@ -111,6 +112,8 @@ class Roster:
       error_path=os.path.join(self._where.directory, f'{task.file_stem}.error'),
       flags=self._flags,
       env=zygote_client.task_environment(task.env),
+      interface=self._where.interface,
+      ports=_ports(task) if self._where.guards_ports else (),
     )
 
   def _save(self, task: tasks_lib.Task) -> str:
@@ -119,3 +122,10 @@ class Roster:
       tasks_lib.save_function(task, path)
     self._told[task.name] = list(told)
     return path
+
+
+def _ports(task: tasks_lib.Task) -> list[int]:
+  return [
+    lp_address.get_port_from_address(address.resolve())
+    for address in task.addresses
+  ]

@@ -19,6 +19,8 @@ class Order(NamedTuple):
     error_path: the file for the traceback of what the function raised.
     flags: absl flags, as on a command line.
     env: environment variables; None unsets.
+    interface: the address that its servers are to listen on; empty for all.
+    ports: what listens on these is to hear this machine alone.
   """
 
   task: str
@@ -26,6 +28,8 @@ class Order(NamedTuple):
   error_path: str
   flags: Sequence[str]
   env: dict[str, str | None]
+  interface: str = ''
+  ports: Sequence[int] = ()
 
 
 class Channel:

@@ -60,7 +60,7 @@ def run(order: wire.Order) -> NoReturn:
 
 def _run_function(order: wire.Order) -> None:
   environment.apply(order.env)
-  port_guard.install_from_environment()
+  port_guard.watch(order.ports)
   # Loaded first, because the modules that it needs may define flags; and left
   # in no variable, so that what it made is finalized when it returns.
   with open(order.function_path, 'rb') as f:

@@ -171,6 +171,12 @@ RAY_ADDRESS = flags.DEFINE_string(
   'auto',
   'Of the Ray cluster, host and port; this machine is one of its nodes.',
 )
+REFUSE_OPEN_PORTS = flags.DEFINE_bool(
+  'refuse_open_ports',
+  False,
+  'Whether a run on this machine does not begin where the kernel does not let '
+  'it keep other machines off its ports; else it says so and goes on.',
+)
 VERTEX = flags.DEFINE_string(
   'vertex',
   '',

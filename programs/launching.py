@@ -40,6 +40,7 @@ class Place:
     kubernetes: options, as `kubernetes_options.parse` reads them.
     dry_run: whether to print alone what would be submitted.
     ray_address: of the cluster.
+    refuse_open_ports: as of `backends.config.LocalConfig`.
   """
 
   backend: str
@@ -49,6 +50,7 @@ class Place:
   kubernetes: str
   dry_run: bool
   ray_address: str
+  refuse_open_ports: bool = False
 
   def check(self) -> None:
     """Checks what can be checked without the program.
@@ -67,6 +69,10 @@ class Place:
     for backend in _COMMANDS:
       if getattr(self, backend) and self.backend != backend:
         raise WrongUsage(f'--{backend} needs --backend={backend}')
+    if self.refuse_open_ports and (self.backend, self.launch_type) != (
+      ('local', 'local')
+    ):
+      raise WrongUsage('--refuse_open_ports: only for runs on this machine')
     self.resources_by_role()
     self.slurm_options()
     self.kubernetes_options()
@@ -234,9 +240,19 @@ def _backend(
     resize = functools.partial(_resize, settings, run_dir, given)
   if place.backend == 'ray':
     return functools.partial(_run_on_ray, place, given, resize)
+  return functools.partial(_run_here, place, resize)
+
+
+def _run_here(place: Place, resize, program, *, config, **how):
   from backends import local
 
-  return functools.partial(local.run, resize=resize)
+  config = dataclasses.replace(
+    config, refuse_open_ports=place.refuse_open_ports
+  )
+  try:
+    return local.run(program, config=config, resize=resize, **how)
+  except local.OpenPortsError as e:
+    raise WrongUsage(f'--refuse_open_ports: {e}') from e
 
 
 def _run_on_ray(place: Place, given, resize, program, **how):

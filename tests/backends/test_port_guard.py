@@ -1,16 +1,33 @@
 """What is guarded of a run on one machine; tests/namespaces has from whom."""
 
 import errno
+import os
 import socket
+import subprocess
+import sys
 
 import launchpad as lp
 import pytest
 
-from backends import port_guard
+from backends import local, port_guard
 from tests.backends import helpers
 
-# Asked for with SO_ATTACH_FILTER's number, the kernel gives back the filter.
-_SO_GET_FILTER = 26
+# What an ordinary user sees: the guard on, and a client from here let in.
+_AS_SOMEBODY = """
+import encodings.idna, os, socket
+from backends import port_guard
+if os.getuid() == 0:
+  os.setgroups([]), os.setgid(65534), os.setuid(65534)
+port_guard.check()
+server = socket.create_server(('', 0))
+port = server.getsockname()[1]
+before = socket.create_connection(('127.0.0.1', port))
+print(port_guard.guard({port}) == {port})
+after = socket.create_connection(('127.0.0.1', port))
+for client in before, after:
+  server.accept()[0].sendall(b'.')
+  print(client.recv(1))
+"""
 
 
 class _Server:
@@ -21,15 +38,24 @@ class _Server:
 
   def __call__(self):
     _, port = self._address.resolve().split(':')
-    for name, number in (('of the run', int(port)), ('its own', 0)):
-      with socket.create_server(('', number)) as server:
-        found = server.getsockopt(socket.SOL_SOCKET, _SO_GET_FILTER, 64)
-        print(name, 'guarded' if found else 'open')
+    with (
+      socket.create_server(('', int(port))) as server,
+      socket.create_server(('', 0)) as own,
+    ):
+      if os.environ.get('EXPECTED') == 'guarded':
+        helpers.wait_until(lambda: _is_guarded(server), 'the guard')
+      for name, each in (('of the run', server), ('its own', own)):
+        print(name, 'guarded' if _is_guarded(each) else 'open')
 
 
-def _program(function_of_address):
+def _is_guarded(server):
+  device = server.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+  return device == b'lo\0'
+
+
+def _program():
   program, address = lp.Program('test'), lp.Address()
-  node = lp.PyNode(function_of_address(address))
+  node = lp.PyNode(_Server(address))
   node.allocate_address(address)
   program.add_node(node, label='server')
   return program
@@ -37,36 +63,50 @@ def _program(function_of_address):
 
 @pytest.mark.parametrize('start', ['fork', 'spawn'])
 def test_ports_of_the_run_are_guarded_and_others_are_not(start):
-  result, lines = helpers.run(_program(_Server), start=start)
+  result, lines = helpers.run(
+    _program(), start=start, default_env={'EXPECTED': 'guarded'}
+  )
   assert result.exit_code == 0
   assert lines.of('server/0') == ['of the run guarded', 'its own open']
 
 
-def test_a_server_learns_why_it_cannot_listen():
-  def listen_twice():
-    first = socket.create_server(('127.0.0.1', 0), backlog=1)
-    second = socket.socket()
-    second.bind(('127.0.0.1', 0))
-    second.connect(first.getsockname())
-    try:
-      second.listen()
-    except OSError as e:
-      print(errno.errorcode[e.errno])
+def test_an_ordinary_user_may_guard_and_is_heard_on_the_machine():
+  done = subprocess.run(
+    [sys.executable, '-c', _AS_SOMEBODY], capture_output=True, text=True
+  )
+  assert done.stdout.split() == ['True', "b'.'", "b'.'"], done.stderr
 
-  result, lines = helpers.run(helpers.program(server=listen_twice))
-  assert result.exit_code == 0
-  assert lines.of('server/0') == ['EINVAL']
+
+def test_whoever_came_in_before_from_elsewhere_is_shown_out(monkeypatch):
+  with socket.create_server(('', 0)) as server:
+    port = server.getsockname()[1]
+    with socket.create_connection(('127.0.0.1', port)) as client:
+      accepted, _ = server.accept()
+      monkeypatch.setattr(
+        port_guard, '_is_loopback', lambda host: host == '127.0.0.2'
+      )
+      port_guard.guard({port})
+      with accepted:
+        assert client.recv(1) == b''
+
+
+def _refuse():
+  raise PermissionError(errno.EPERM, 'Operation not permitted')
 
 
 def test_where_it_is_not_allowed_a_run_says_so_and_goes_on(monkeypatch):
-  def refuse():
-    raise PermissionError(errno.EACCES, 'mprotect: Permission denied')
-
-  monkeypatch.setattr(port_guard, 'check', refuse)
-  result, lines = helpers.run(_program(_Server))
+  monkeypatch.setattr(port_guard, 'check', _refuse)
+  result, lines = helpers.run(_program())
   assert result.exit_code == 0
   assert lines.of('server/0') == ['of the run open', 'its own open']
   assert lines.of('launcher/0') == [
-    'The servers of this run can be reached from other machines: [Errno 13] '
-    'mprotect: Permission denied.'
+    'The run goes on though other machines can reach the ports of its replay '
+    'and weights, which this kernel does not let it prevent ([Errno 1] '
+    'Operation not permitted); --refuse_open_ports ends it.'
   ]
+
+
+def test_where_it_is_not_allowed_a_run_may_be_refused(monkeypatch):
+  monkeypatch.setattr(port_guard, 'check', _refuse)
+  with pytest.raises(local.OpenPortsError, match='did not begin'):
+    helpers.run(_program(), refuse_open_ports=True)

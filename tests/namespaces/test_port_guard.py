@@ -17,10 +17,29 @@ _CONNECT = """
 import socket, sys
 try:
   socket.create_connection((sys.argv[1], int(sys.argv[2])), 2).close()
-except TimeoutError:
+except (TimeoutError, ConnectionRefusedError):
   print('nobody answers')
 else:
   print('connected')
+"""
+
+# A server as an ordinary user has it, guarded once somebody is in already.
+_SERVE = """
+import encodings.idna, os, socket, sys
+from backends import port_guard
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+server = socket.create_server(('', 7799))
+print('listens', flush=True)
+early, _ = server.accept()
+port_guard.watch({7799})
+assert early.recv(1) == b'', 'is left in'
+print('guarded', flush=True)
+input()
+"""
+_COME_EARLY = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 7799), 10) as early:
+  print('shown out' if early.recv(1) == b'' else 'let in')
 """
 
 
@@ -73,3 +92,27 @@ def test_nobody_on_another_machine_reaches_a_run_of_this_one(tmp_path):
       assert _connect(net, 'a', '127.0.0.1', first[role]) == 'connected', role
     # What a node opens beside the program's addresses is its own affair.
     assert _connect(net, 'b', outer, first['own']) == 'connected'
+
+
+def test_an_ordinary_user_hears_nobody_on_another_machine():
+  with (
+    network.connected() as net,
+    subprocess.Popen(
+      net.command('a', [sys.executable, '-c', _SERVE]),
+      cwd=runs.ROOT,
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      text=True,
+    ) as server,
+  ):
+    outer = net.addresses['a']
+    assert server.stdout.readline() == 'listens\n'
+    early = [sys.executable, '-c', _COME_EARLY, outer]
+    done = subprocess.run(
+      net.command('b', early), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == 'shown out\n'
+    assert server.stdout.readline() == 'guarded\n'
+    assert _connect(net, 'b', outer, 7799) == 'nobody answers'
+    assert _connect(net, 'a', '127.0.0.1', 7799) == 'connected'
+    server.communicate('\n', timeout=10)

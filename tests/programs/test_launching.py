@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from backends import slurm_job
+from backends import config, port_guard, slurm_job
 from programs import launching, settings
 
 _DRY = launching.Place(
@@ -23,6 +23,10 @@ _DRY = launching.Place(
     ),
     ({'resources': 'learner:gpus=1'}, "--resources: learner: .*'gpu'"),
     ({'slurm': 'output=x'}, '--slurm: output is not to be set'),
+    (
+      {'refuse_open_ports': True},
+      '--refuse_open_ports: only for runs on this machine',
+    ),
     ({'kubernetes': 'image=x'}, '--kubernetes needs --backend=kubernetes'),
     (
       {'backend': 'kubernetes', 'slurm': 'time=1'},
@@ -61,3 +65,17 @@ def test_without_kubectl_a_job_set_is_refused(monkeypatch):
   place.check()
   with pytest.raises(settings.WrongUsage, match='kubectl is not there'):
     dataclasses.replace(place, dry_run=False).check()
+
+
+def test_open_ports_are_refused_in_one_sentence(monkeypatch):
+  def refuse():
+    raise PermissionError('not permitted')
+
+  monkeypatch.setattr(port_guard, 'check', refuse)
+  here = dataclasses.replace(_DRY, backend='local', refuse_open_ports=True)
+  with pytest.raises(
+    settings.WrongUsage, match='--refuse_open_ports: the run did not begin'
+  ):
+    launching._run_here(
+      here, None, None, config=config.LocalConfig(), on_line=print
+    )
