@@ -1,10 +1,12 @@
 """The launcher's side of one node's agent, and of those that follow it."""
 
 import contextlib
+import functools
 import os
 import queue
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends import links, loopback
@@ -33,6 +35,21 @@ class Node(NamedTuple):
   free: Callable[[], None] = lambda: None
 
 
+def started(
+  name: str, host: str, tasks: Mapping[str, int], command: Sequence[str]
+) -> Node:
+  """Returns a node whose agent is started by a command, input and output ours.
+
+  Args:
+    name: as of a `Node`.
+    host: the address that the other nodes reach it at.
+    tasks: as of a `Node`.
+    command: starts `backends.agent` there.
+  """
+  reach = functools.partial(links.Started, command, host)
+  return Node(name, tasks, reach, host=host)
+
+
 class AgentClient:
   """What the launcher has of a node.
 
@@ -42,7 +59,8 @@ class AgentClient:
     up: set once there is an agent, or will be none.
     outputs: by task, the writing end of the pipe that has what it prints.
     replies: the addresses that were asked for; None when there is no agent.
-    addresses: those of the node's tasks.
+    addresses: those of the node's tasks. More may come, none goes.
+    finished: those of its tasks that have no need of it any more.
     epitaph: how its last agent ended.
     is_released: whether the run needs it no more.
     is_reaching: whether it waits for an agent.
@@ -53,14 +71,24 @@ class AgentClient:
     self.thread: threading.Thread | None = None
     self.up = threading.Event()
     self.outputs: dict[str, int] = {}
-    self.replies: queue.Queue[str | None] = queue.Queue()
+    self.replies: queue.Queue[loopback.FixedAddress | None] = queue.Queue()
     self.addresses: list[loopback.FixedAddress] = []
+    self.finished: set[str] = set()
     self.epitaph = ''
     self.is_released = False
     self.is_reaching = True
     self._link: links.Link | None = None
+    self._spoken_to_at = 0.0
+    self._lock = threading.Lock()
+    # How many addresses were asked for that are not there yet.
+    self._asked = 0
     # The addresses on a node that has taken the place of another.
     self._moved: list[str] | None = None
+
+  @property
+  def is_idle(self) -> bool:
+    """Whether none of its tasks has any need of it."""
+    return self.finished == set(self.node.tasks)
 
   def reach(self, config: Mapping[str, Any], stderr: int) -> None:
     """Waits for an agent and tells it what to be.
@@ -73,22 +101,42 @@ class AgentClient:
       NoAgentError: there is none.
     """
     self.is_reaching = True
-    self._link = self.node.reach(stderr)
-    self.is_reaching = False
+    link = self.node.reach(stderr)
     gpus = {task: count for task, count in self.node.tasks.items() if count}
-    self.send({**config, 'host': self._link.host, 'gpus': gpus})
-    if self.up.is_set():
-      self._moved = []
-      for _ in self.addresses:
+    with self._lock:
+      self._link = link
+      self._spoken_to_at = time.monotonic()
+      self.is_reaching = False
+      self.send({**config, 'host': link.host, 'gpus': gpus})
+      self._moved = [] if self.up.is_set() else None
+      # Those it is to have anew come first.
+      for _ in range(len(self.addresses) + self._asked):
         self.send({'do': 'reserve'})
     self.up.set()
 
-  def on_reserved(self, address: str) -> None:
+  def ask(self) -> None:
+    """Asks for one more address, of this agent or of the one after it."""
+    with self._lock:
+      self._asked += 1
+      self._spoken_to_at = time.monotonic()
+      if not self.is_reaching:
+        self.send({'do': 'reserve'})
+
+  def on_reserved(self, text: str) -> None:
     """Takes an address that was asked for."""
-    if self._moved is None:
+    with self._lock:
+      if self._moved is not None and len(self._moved) < len(self.addresses):
+        self._moved.append(text)
+        return
+      self._asked -= 1
+      address = loopback.FixedAddress(text)
+      self.addresses.append(address)
       self.replies.put(address)
-    else:
-      self._moved.append(address)
+
+  def is_mute(self, timeout: float) -> bool:
+    """Whether an agent is there that has owed an answer for so long."""
+    since = time.monotonic() - self._spoken_to_at
+    return not self.is_reaching and since >= timeout
 
   def moved(self) -> list[str] | None:
     """Returns, once, the new addresses when the node has taken a place."""

@@ -40,15 +40,21 @@ class RestartBudget:
     self._times = collections.deque()
     self._early_in_a_row = 0
 
-  def spend(self, now: float, lived: float) -> float | None:
+  def spend(
+    self, now: float, lived: float, is_own: bool = True
+  ) -> float | None:
     """Returns the seconds to wait before a restart; None to give up.
 
     Args:
       now: by the monotonic clock.
       lived: seconds from the task's start to its crash.
+      is_own: whether the task crashed by itself. What becomes of its node costs
+        it nothing.
     """
     if self._policy is None:
       return None
+    if not is_own:
+      return 0.0
     is_early = lived < self._policy.early
     self._early_in_a_row = self._early_in_a_row + 1 if is_early else 0
     if self._early_in_a_row > self._policy.max_early_restarts:

@@ -1,7 +1,6 @@
 """The zygotes of several nodes, to the launcher as if they were one."""
 
 import contextlib
-import functools
 import os
 import queue
 import signal
@@ -14,6 +13,7 @@ from backends import agent_client, links, loopback, output, wire
 
 _ANSWER_SECS = 120.0
 _END_SECS = 15.0
+_POLL_SECS = 0.2
 _LAST_LINES = 10
 
 AgentClient = agent_client.AgentClient
@@ -21,21 +21,6 @@ AgentClient = agent_client.AgentClient
 
 class NodeLostError(ConnectionError):
   """A node's agent has ended, or does not answer."""
-
-
-def started(
-  name: str, host: str, tasks: Mapping[str, int], command: Sequence[str]
-) -> agent_client.Node:
-  """Returns a node whose agent is started by a command, input and output ours.
-
-  Args:
-    name: as of an `agent_client.Node`.
-    host: the address that the other nodes reach it at.
-    tasks: as of an `agent_client.Node`.
-    command: starts `backends.agent` there.
-  """
-  reach = functools.partial(links.Started, command, host)
-  return agent_client.Node(name, tasks, reach, host=host)
 
 
 class Fleet:
@@ -118,28 +103,30 @@ class Fleet:
       NodeLostError: the node's agent has ended or does not answer.
     """
     agent = self._of[f'{label}/{index}']
-    agent.up.wait()
-    agent.send({'do': 'reserve'})
-    try:
-      text = agent.replies.get(timeout=_ANSWER_SECS)
-    except queue.Empty:
-      raise NodeLostError(
-        f'{agent.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
-      ) from None
-    if text is None:
+    agent.ask()
+    address = self._answer(agent)
+    if address is None:
       lines = self.reader.read()[-_LAST_LINES:]
       raise NodeLostError('\n'.join([*lines, agent.epitaph]))
-    address = loopback.FixedAddress(text)
-    agent.addresses.append(address)
     return address
+
+  def _answer(self, agent: AgentClient) -> loopback.FixedAddress | None:
+    while True:
+      with contextlib.suppress(queue.Empty):
+        return agent.replies.get(timeout=_POLL_SECS)
+      if agent.is_mute(_ANSWER_SECS):
+        raise NodeLostError(
+          f'{agent.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
+        )
 
   def receive(self) -> dict[str, Any] | None:
     message = self.channel.receive()[0]
     if message is not None and message['event'] == 'placed':
-      agent = self._of[message['tasks'][0]]
-      for address, text in zip(
-        agent.addresses, message.pop('addresses'), strict=True
-      ):
+      # None if they have left the run since.
+      agent = self._of.get(message['tasks'][0])
+      known = [] if agent is None else agent.addresses
+      # An address that was asked for since is on the new place already.
+      for address, text in zip(known, message['addresses'], strict=False):
         address.move(text)
     return message
 
@@ -161,6 +148,10 @@ class Fleet:
     agent.hang_up()
     if agent.is_reaching:
       agent.node.free()
+
+  def finish(self, task: str) -> None:
+    """Takes note that a task needs its node no more, which may then be lost."""
+    self._of[task].finished.add(task)
 
   def wait(self) -> int:
     """As of a `ZygoteClient`, whose channel would have ended by itself."""
@@ -209,7 +200,7 @@ class Fleet:
         for message in messages:
           self._take(agent, message)
       agent.end(_END_SECS)
-      if self._closing or agent.is_released:
+      if self._closing or agent.is_released or agent.is_idle:
         # Whoever waits for an address may now say how it ended.
         agent.replies.put(None)
         agent.node.free()
@@ -230,7 +221,7 @@ class Fleet:
     agent.epitaph = error
     agent.replies.put(None)
     agent.up.set()
-    if self._closing or agent.is_released:
+    if self._closing or agent.is_released or agent.is_idle:
       return
     self.lost.append(agent.node.name)
     self._tell({'event': 'failed', 'node': agent.node.name, 'error': error})

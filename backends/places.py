@@ -56,7 +56,7 @@ class Places:
       )
     for run in self._runs(names):
       if run.state == 'lost':
-        run.restarts += 1
+        run.restarts += run.pid is not None
         self._boss.start(run)
     for run in others:
       held_back = run.state == 'waiting' and self._boss.ready

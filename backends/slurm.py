@@ -23,7 +23,6 @@ import launchpad as lp
 from backends import (
   agent_client,
   bootstrap,
-  fleet,
   hosts,
   output,
   slurm_job,
@@ -134,7 +133,7 @@ def _nodes(
     for name, count in zip(names, counts, strict=True):
       own = {next(tasks): part.resources.gpu for _ in range(count)}
       result.append(
-        fleet.started(
+        agent_client.started(
           name,
           slurm_job.node_address(name),
           own,

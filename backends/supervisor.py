@@ -66,19 +66,6 @@ class Supervisor:
         key.data()
       self._on_time()
 
-  def names(self, label: str) -> list[str]:
-    """The tasks of a label that are, or will be, in the run."""
-    return [
-      name
-      for name, run in self.runs.items()
-      if run.task.label == label and run.state != 'leaving'
-    ]
-
-  @property
-  def is_leaving(self) -> bool:
-    """Whether a task that is to leave the run still stops."""
-    return any(run.state == 'leaving' for run in self.runs.values())
-
   @property
   def is_stopping(self) -> bool:
     return self._stop is not None
@@ -127,6 +114,7 @@ class Supervisor:
     for run in self.runs.values():
       if run.state in ('waiting', 'backoff', 'lost'):
         run.state = 'stopped'
+        self._zygote.finish(run.task.name)
 
   def fail(self, cause: config_lib.Cause) -> None:
     """Keeps the first cause and stops the run."""
@@ -238,6 +226,8 @@ class Supervisor:
       run.state = 'finished'
     else:
       self._on_crash(run, asked, is_lost)
+    if run.over:
+      self._zygote.finish(run.task.name)
 
   def _on_crash(
     self, run: task_run.TaskRun, asked: bool, is_lost: bool
@@ -246,7 +236,8 @@ class Supervisor:
     if not asked and not is_lost and self._places.holds_back(run):
       return
     # A task that was asked to stop and crashed has not saved what it should.
-    delay = None if asked else run.budget.spend(time.monotonic(), run.lived)
+    now = time.monotonic()
+    delay = None if asked else run.budget.spend(now, run.lived, not is_lost)
     if delay is None:
       run.state = 'failed'
       self.fail(cause)
@@ -260,7 +251,7 @@ class Supervisor:
       run.state = 'lost'
       return
     run.state = 'backoff'
-    run.restart_at = time.monotonic() + delay
+    run.restart_at = now + delay
     self.note(f'{ended}; it starts again in {delay:g} s.')
 
   def ask_to_stop(self, run: task_run.TaskRun, state: str) -> None:

@@ -74,6 +74,9 @@ class ZygoteClient:
     """Sends a signal to a task if it runs; SIGKILL to all its session."""
     self._send({'do': 'signal', 'task': task, 'signal': signum})
 
+  def finish(self, task: str) -> None:
+    """Takes note that a task is over: it makes no difference here."""
+
   def release(self, task: str) -> None:
     """Forgets a task that has left the run: nothing is kept of it here."""
 

@@ -10,7 +10,7 @@ from programs import commands
 from programs.settings import WrongUsage
 
 # A cluster may wait five minutes for room.
-_SECONDS = 400.0
+_SECONDS = 360.0 + scaling.SETTLE_SECS
 
 
 def scale(run_dir: str | None, text: str) -> int:
@@ -41,15 +41,23 @@ def scale(run_dir: str | None, text: str) -> int:
   launcher = status.living(log_dir)
   if launcher is None:
     raise WrongUsage(f'--scale: no run goes on in {path}')
-  scaling.request(log_dir, role, int(number))
-  deadline = time.monotonic() + _SECONDS
-  while (answer := scaling.answer(log_dir)) is None:
-    if status.living(log_dir) is None or time.monotonic() > deadline:
-      answer = f'the run has not done it; {log_dir}/launcher.log may say why'
-      break
-    time.sleep(0.2)
+  answer = _ask(log_dir, role, int(number))
   if answer:
     screen.show(f'launch.py: --scale: {answer}', file=sys.stderr)
     return 1
   screen.show(f'{"actors":<15}{number}')
   return 0
+
+
+def _ask(log_dir: str, role: str, count: int) -> str:
+  """Has it done; returns what went wrong, or nothing once the tasks run."""
+  key = scaling.request(log_dir, role, count)
+  deadline = time.monotonic() + _SECONDS
+  try:
+    while (answer := scaling.answer(log_dir, key)) is None:
+      if status.living(log_dir) is None or time.monotonic() > deadline:
+        return f'the run has not done it; {log_dir}/launcher.log may say why'
+      time.sleep(0.2)
+    return answer
+  finally:
+    scaling.withdraw(log_dir, key)

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 
 import launchpad as lp
 import psutil
@@ -42,13 +43,17 @@ def _run(program, directory, placed, **config):
     placed: by node, how many accelerators each task there is given.
     **config: of a `LocalConfig`.
   """
-  config = local.LocalConfig(log_dir=directory, **config)
   bootstrap.save_paths(directory)
   command = bootstrap.command('agent', directory)
   nodes = [
-    fleet.started(name, '127.0.0.1', tasks, command)
+    agent_client.started(name, '127.0.0.1', tasks, command)
     for name, tasks in placed.items()
   ]
+  return _run_on(nodes, program, directory, **config)
+
+
+def _run_on(nodes, program, directory, **config):
+  config = local.LocalConfig(log_dir=directory, **config)
   lines = helpers.Lines()
   with contextlib.ExitStack() as stack:
     listener = loopback.StopListener(f'{directory}/stop')
@@ -59,6 +64,141 @@ def _run(program, directory, placed, **config):
       directory, zygotes, zygotes.reserve, loopback.NodeStopper(), listener
     )
     return launcher.run(program, where, config, lines), lines
+
+
+class _ActedAgent:
+  """A node's agent that the test plays itself."""
+
+  def __init__(self, door, name):
+    address = f'127.0.0.1:{door.port}'
+    self._link = door_lib.join(address, b'key', name, 30)
+    self._told = []
+
+  def hear(self, what):
+    """Returns the next message that asks for something."""
+    while True:
+      for message in self._told:
+        if message.get('do') == what:
+          self._told.remove(message)
+          return message
+      self._told += self._link.stream.receive() or [{'do': what}]
+
+  def say(self, event, **more):
+    self._link.stream.send({'event': event, **more})
+
+  def start(self, task):
+    """Does all until the task runs."""
+    self.say('ready', reason_not_to_fork=None)
+    self.hear('start')
+    self.say('started', task=task, pid=os.getpid())
+
+  def get_lost(self):
+    self._link.cut()
+
+
+@contextlib.contextmanager
+def _acting(act):
+  """Has the test's own agents act beside the launcher."""
+  thread = threading.Thread(target=act)
+  thread.start()
+  yield
+  thread.join(60)
+  assert not thread.is_alive()
+
+
+@pytest.fixture
+def door():
+  with contextlib.closing(door_lib.Door(b'key')) as made:
+    yield made
+
+
+def _joined(door, name, **more):
+  return agent_client.Node(
+    name, {name: 0}, lambda stderr: door.meet(name, 30), returns=True, **more
+  )
+
+
+def test_an_agent_that_is_lost_before_it_has_a_port_is_replaced(
+  door, marker, tmp_path
+):
+  program = lp.Program('server')
+  program.add_node(lp.CourierNode(_Server), label='server')
+
+  def act():
+    first = _ActedAgent(door, 'server/0')
+    first.hear('reserve')
+    first.get_lost()
+    second = _ActedAgent(door, 'server/0')
+    second.hear('reserve')
+    second.say('reserved', address='127.0.0.1:7')
+    second.start('server/0')
+    second.say('exited', task='server/0', exit_code=0)
+    second.hear('leave')
+
+  with _acting(act):
+    result, _ = _run_on([_joined(door, 'server/0')], program, marker)
+  assert (result.exit_code, result.cause) == (0, None)
+  (task,) = status.read(marker)['tasks']
+  assert task['addresses'] == ['127.0.0.1:7']
+
+
+def test_a_node_that_is_lost_again_and_again_costs_its_task_nothing(
+  door, marker
+):
+  program = helpers.program(task=lambda: None)
+
+  def act():
+    for _ in range(12):
+      agent = _ActedAgent(door, 'task/0')
+      agent.start('task/0')
+      agent.get_lost()
+    agent = _ActedAgent(door, 'task/0')
+    agent.start('task/0')
+    agent.say('exited', task='task/0', exit_code=0)
+    agent.hear('leave')
+
+  restart = {'task': local.RestartPolicy()}
+  with _acting(act):
+    result, _ = _run_on(
+      [_joined(door, 'task/0')], program, marker, restart=restart
+    )
+  assert (result.exit_code, result.cause) == (0, None)
+  assert result.restarts == {'task/0': 12}
+
+
+@pytest.mark.parametrize('returns', [True, False])
+def test_the_node_of_a_finished_task_may_be_lost(door, marker, returns):
+  program = helpers.program(brief=lambda: None, other=lambda: None)
+  is_noticed = threading.Event()
+
+  def act():
+    brief, other = _ActedAgent(door, 'brief/0'), _ActedAgent(door, 'other/0')
+    brief.say('ready', reason_not_to_fork=None)
+    other.start('other/0')
+    brief.hear('start')
+    brief.say('started', task='brief/0', pid=os.getpid())
+    brief.say('exited', task='brief/0', exit_code=0)
+    helpers.wait_until(lambda: _state(marker, 'brief') == 'finished', 'its end')
+    brief.get_lost()
+    assert is_noticed.wait(30)
+    other.say('exited', task='other/0', exit_code=0)
+    other.hear('leave')
+
+  brief = _joined(door, 'brief/0', free=is_noticed.set)
+  other = _joined(door, 'other/0')
+  with _acting(act):
+    result, _ = _run_on(
+      [brief._replace(returns=returns), other], program, marker
+    )
+  assert (result.exit_code, result.cause) == (0, None)
+
+
+def _state(directory, label):
+  try:
+    tasks = status.read(directory)['tasks']
+  except FileNotFoundError:
+    return None
+  return next(t['state'] for t in tasks if t['label'] == label)
 
 
 class _Server:
@@ -185,7 +325,7 @@ def test_a_node_that_cannot_start_says_why(marker):
   program = lp.Program('server')
   program.add_node(lp.CourierNode(_Server), label='server')
   command = [sys.executable, '-c', 'import sys; sys.exit("no such module")']
-  node = fleet.started('a', '127.0.0.1', {'server/0': 0}, command)
+  node = agent_client.started('a', '127.0.0.1', {'server/0': 0}, command)
   zygotes = fleet.Fleet([node], lambda: None, (), True, {})
   with contextlib.closing(zygotes):
     with pytest.raises(fleet.NodeLostError, match='no such module') as raised:
