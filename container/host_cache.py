@@ -16,6 +16,7 @@ a crash has left is removed by the next program on the host.
 import collections
 import contextlib
 import fcntl
+import hashlib
 import mmap
 import os
 import pathlib
@@ -117,13 +118,18 @@ class HostCache:
   """The versions of one table of one server incarnation on this host."""
 
   def __init__(
-    self, identity: bytes, table: str, root: pathlib.Path | None = None
+    self,
+    identity: bytes,
+    table: str,
+    address: str,
+    root: pathlib.Path | None = None,
   ):
     """Joins the cache, making it if this process is the first.
 
     Args:
       identity: The server's.
       table: The table's name.
+      address: Where the server is, and those before it are no more.
       root: The folder to work in, this user's if None.
 
     Raises:
@@ -143,6 +149,7 @@ class HostCache:
         self._folder = private_folder.PrivateFolder(name, parent)
         stack.callback(self._folder.close)
         fcntl.flock(self._folder.descriptor, fcntl.LOCK_SH)
+        _retire_others(parent, name, self._folder, address)
       stack.pop_all()
     self._stamp: tuple[int, int] | None = None
     # Freeing a version's memory takes longer than mapping the next. Holding
@@ -247,6 +254,29 @@ class HostCache:
     finally:
       os.close(descriptor)
     return found['index'] > entry.index or found['key'] == entry.key
+
+
+def _retire_others(
+  root: private_folder.PrivateFolder,
+  name: str,
+  folder: private_folder.PrivateFolder,
+  address: str,
+) -> None:
+  """Retires the caches of servers that were at an address before this one."""
+  mark = f'at-{hashlib.sha256(address.encode()).hexdigest()[:16]}'
+  os.close(folder.open(mark, os.O_WRONLY | os.O_CREAT))
+  table = name.partition('-')[2]
+  for other in root.names():
+    if other == name or other.partition('-')[2] != table:
+      continue
+    with (
+      contextlib.suppress(OSError),
+      contextlib.closing(
+        private_folder.PrivateFolder(other, root, make=False)
+      ) as found,
+    ):
+      found.stat(mark)
+      found.unlink(_CURRENT)
 
 
 def _draft(role: str) -> str:

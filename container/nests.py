@@ -4,13 +4,14 @@ Between the caller's leaves and the wire everything is a C-contiguous NumPy
 array.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from container import signatures, structure, wire
+from container import answers, signatures, structure, wire
 
 LEAF_TYPES = ('tensorflow', 'numpy', 'jax')
 
@@ -82,11 +83,7 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
     array = np.asarray(array, order='C')
     if array.dtype != spec.dtype and array.dtype.name == 'bfloat16':
       array = array.view(np.uint16).view(signatures.BFLOAT16)
-  fits = len(array.shape) == len(spec.shape) and all(
-    want in (None, size)
-    for want, size in zip(spec.shape, array.shape, strict=True)
-  )
-  if array.dtype != spec.dtype or not fits:
+  if array.dtype != spec.dtype or not _fits(array.shape, spec):
     got = signatures.describe(array.dtype, array.shape)
     raise invalid(signatures.at_path(spec.path, f'expected {spec}, got {got}'))
   if finite and array.dtype.kind in 'fcV' and not np.isfinite(array).all():
@@ -101,6 +98,14 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
       )
     )
   return array
+
+
+def _fits(shape: Sequence[int], spec: signatures.LeafSpec) -> bool:
+  if spec.shape is None:
+    return True
+  return len(shape) == len(spec.shape) and all(
+    want in (None, size) for want, size in zip(spec.shape, shape, strict=True)
+  )
 
 
 def _cast_scalar(leaf: Any, spec: signatures.LeafSpec) -> np.ndarray:
@@ -126,8 +131,11 @@ def check_variables(leaves: Mapping, signature: signatures.Signature) -> None:
     signature: The table's.
 
   Raises:
-    ValueError: a dtype or a shape differs.
+    ValueError: structure, dtype or shape differs.
   """
+  problem = difference(leaves, signature)
+  if problem:
+    raise ValueError(problem)
   for spec in signature.leaves:
     variable = leaves[spec.path]
     fits = variable.shape.is_compatible_with(tf.TensorShape(spec.shape))
@@ -138,14 +146,23 @@ def check_variables(leaves: Mapping, signature: signatures.Signature) -> None:
       )
 
 
-def from_wire(leaf: wire.WireLeaf, spec: signatures.LeafSpec) -> np.ndarray:
+def from_wire(leaf: answers.WireLeaf, spec: signatures.LeafSpec) -> np.ndarray:
   """Views a leaf that came over the wire as an array, read-only."""
-  array = np.frombuffer(leaf.data, spec.wire_dtype)
-  if leaf.dtype != spec.tf_dtype:
-    raise invalid(
-      signatures.at_path(spec.path, f'expected {spec}, got type {leaf.dtype}')
+  size = spec.wire_dtype.itemsize * math.prod(leaf.shape)
+  if leaf.dtype != spec.tf_dtype or not _fits(leaf.shape, spec):
+    raise ValueError(
+      signatures.at_path(
+        spec.path,
+        f'expected {spec}, got {list(leaf.shape)} of type {leaf.dtype}',
+      )
     )
-  array = array.reshape(leaf.shape)
+  if size != len(leaf.data):
+    raise ValueError(
+      signatures.at_path(
+        spec.path, f'expected {size:,} bytes, got {len(leaf.data):,}'
+      )
+    )
+  array = np.frombuffer(leaf.data, spec.wire_dtype).reshape(leaf.shape)
   array.flags.writeable = False
   return array
 

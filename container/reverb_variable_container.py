@@ -26,7 +26,8 @@ class ReverbVariableContainer:
   """A client of the tables that hold variables; safe for several threads.
 
   The server is built and held elsewhere, and may restart: the same object
-  goes on with whatever server comes to that address.
+  goes on with whatever server comes to that address, as long as its tables are
+  the same; of a table that is not, each call raises ValueError.
   """
 
   def __init__(
@@ -64,14 +65,10 @@ class ReverbVariableContainer:
     self._connection = transport.Transport(server_address, timeout)
     self._metrics = dict.fromkeys(table_client.METRICS, 0.0)
     names = [table_names] if isinstance(table_names, str) else table_names
-    _, infos = self._connection.tables()
+    server = self._connection.tables()
     self._tables = {
       name: table_client.TableClient(
-        self._connection,
-        name,
-        tables.check_table(server_address, name, infos),
-        self._metrics,
-        host_cache,
+        self._connection, name, server, self._metrics, host_cache
       )
       for name in names
     }
@@ -118,13 +115,15 @@ class ReverbVariableContainer:
       ConnectionError: no server took the values before the deadline.
       KeyError: the table was not named at construction.
       TypeError: a leaf is no number.
-      ValueError: the version does not rise, or a leaf is too large.
+      ValueError: the version does not rise, a leaf is too large, or another
+        server came whose table differs.
       tf.errors.InvalidArgumentError: the values do not fit the signature.
     """
     client = self._client(table)
     start = time.monotonic()
     with client.lock:
-      arrays = nests.to_arrays(values, client.signature, finite)
+      with client.server.explained():
+        arrays = nests.to_arrays(values, client.server.signature, finite)
       version = client.push(arrays, version)
     self._count('pushes', 'push', arrays, start)
     return version
@@ -143,6 +142,7 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
+      ValueError: another server came whose table differs.
     """
     return self.snapshot(table, wait=True, like=like).values
 
@@ -157,18 +157,17 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: the variables do not fit the signature.
+      ValueError: the variables do not fit the signature, or another server came
+        whose table differs.
     """
     client = self._client(table)
     _, leaves = structure.split(variables)
-    problem = nests.difference(leaves, client.signature)
-    if problem:
-      raise ValueError(problem)
-    nests.check_variables(leaves, client.signature)
     with client.lock:
+      with client.server.explained():
+        nests.check_variables(leaves, client.server.signature)
       client.refresh(wait=True)
-      arrays = client.arrays
-    values = nests.to_leaves(arrays, client.signature, 'tensorflow')
+      arrays, signature = client.arrays, client.server.signature
+    values = nests.to_leaves(arrays, signature, 'tensorflow')
     for path, value in values.items():
       leaves[path].assign(value)
 
@@ -195,21 +194,24 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
+      ValueError: `like` does not fit the signature, or another server came
+        whose table differs.
     """
     client = self._client(table)
     start = time.monotonic()
     with client.lock:
       client.refresh(wait)
       version, arrays = client.seen.version, client.arrays
+      signature = client.server.signature
     if arrays is None or version <= (newer_than or 0):
       return None
-    node = client.signature.node
+    node = signature.node
     if like is not None:
       node, leaves = structure.split(like)
-      problem = nests.difference(leaves, client.signature)
+      problem = nests.difference(leaves, signature)
       if problem:
         raise ValueError(problem)
-    leaves = nests.to_leaves(arrays, client.signature, self._leaf_type)
+    leaves = nests.to_leaves(arrays, signature, self._leaf_type)
     snapshot = Snapshot(version, structure.rebuild(node, leaves))
     self._count('pulls', 'pull', arrays, start)
     return snapshot
@@ -220,6 +222,7 @@ class ReverbVariableContainer:
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
+      ValueError: another server came whose table differs.
     """
     client = self._client(table)
     with client.lock:
@@ -232,9 +235,11 @@ class ReverbVariableContainer:
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
+      ValueError: another server came whose table differs.
     """
-    self._client(table)
-    return self._connection.state(table).size == 0
+    client = self._client(table)
+    with client.lock:
+      return client.server.state().size == 0
 
   def version_seen(self, table: str = tables.DEFAULT_TABLE) -> int:
     """The newest version this object knows of, without asking anybody."""

@@ -57,7 +57,9 @@ class SharedCopy:
       self._cache.retire()
       self.close()
     try:
-      self._cache = host_cache.HostCache(identity, self._table)
+      self._cache = host_cache.HostCache(
+        identity, self._table, self._connection.address
+      )
     except OSError as error:
       self._fall_back(error)
     return self._cache is not None

@@ -39,13 +39,13 @@ class LeafSpec(NamedTuple):
 
   Attributes:
     path: Its place in the nest.
-    shape: None for a dimension of any size.
+    shape: None for any, or with None for a dimension of any size.
     dtype: NumPy's, as the caller has it.
     wire_dtype: NumPy's, as the table has it.
   """
 
   path: structure.Path
-  shape: tuple[int | None, ...]
+  shape: tuple[int | None, ...] | None
   dtype: np.dtype
   wire_dtype: np.dtype
 
@@ -64,7 +64,9 @@ class Signature(NamedTuple):
   leaves: tuple[LeafSpec, ...]
 
 
-def describe(dtype: Any, shape: Sequence[int | None]) -> str:
+def describe(dtype: Any, shape: Sequence[int | None] | None) -> str:
+  if shape is None:
+    return f'{np.dtype(dtype).name}[...]'
   sizes = ', '.join('?' if size is None else str(size) for size in shape)
   return f'{np.dtype(dtype).name}[{sizes}]'
 
@@ -130,12 +132,31 @@ def read_signature(signature: Any) -> Signature:
     specs.append(
       LeafSpec(
         path,
-        tuple(leaf.shape) if leaf.shape.rank is not None else (),
+        tuple(leaf.shape) if leaf.shape.rank is not None else None,
         np.dtype(dtype) if is_cast else wire_dtype,
         wire_dtype,
       )
     )
   return Signature(node, tuple(specs))
+
+
+def difference(old: Signature, new: Signature) -> str | None:
+  """How the leaves of two tables differ, None if they do not."""
+  if old.leaves == new.leaves:
+    return None
+  before = {spec.path: spec for spec in old.leaves}
+  after = {spec.path: spec for spec in new.leaves}
+  changes = []
+  for path in before | after:
+    if path not in after:
+      changes.append(at_path(path, 'is gone'))
+    elif path not in before:
+      changes.append(at_path(path, f'is new, {after[path]}'))
+    elif before[path] != after[path]:
+      changes.append(at_path(path, f'was {before[path]}, is {after[path]}'))
+  if not changes:
+    return 'its leaves have another order'
+  return '; '.join(changes[:5]) + (' ...' if len(changes) > 5 else '')
 
 
 def _shape_and_dtype(path: structure.Path, leaf: Any) -> tuple[Any, np.dtype]:

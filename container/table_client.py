@@ -8,18 +8,18 @@ payload itself.
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import numpy as np
+from reverb.cc import schema_pb2
 
 from container import (
+  answers,
   cache_file,
-  nests,
+  checked_table,
   shared_copy,
-  signatures,
   transport,
   versions,
-  wire,
 )
 
 # A pusher on this host leaves each version in the cache; how often to ask the
@@ -38,7 +38,7 @@ class TableClient:
 
   Attributes:
     lock: Orders the threads that share the container.
-    signature: What the table holds.
+    server: The table, on whatever server is there.
     seen: The newest item known.
     arrays: Its values, None until they are read.
     pushed_at: When it was pushed, in seconds since the epoch.
@@ -48,12 +48,12 @@ class TableClient:
     self,
     connection: transport.Transport,
     table: str,
-    signature: signatures.Signature,
+    server: tuple[bytes, Mapping[str, schema_pb2.TableInfo]],
     metrics: dict[str, float],
     use_cache: bool,
   ):
     self.lock = threading.RLock()
-    self.signature = signature
+    self.server = checked_table.CheckedTable(connection, table, server)
     self.seen = versions.Seen()
     self.arrays: list[np.ndarray] | None = None
     self.pushed_at = 0.0
@@ -77,14 +77,18 @@ class TableClient:
     Raises:
       ConnectionError: no server answered before the deadline.
       TimeoutError: nothing was pushed before the deadline.
+      ValueError: a server came whose table is another.
     """
+    self.server.steadily(lambda: self._refresh(wait, with_values))
+
+  def _refresh(self, wait: bool, with_values: bool) -> None:
     if self._hit_cache():
       return
     now = time.monotonic()
     if self._follows_pusher() and now - self._checked_at < _CHECK_SECONDS:
       return
     self._metrics['checks'] += 1
-    state = self._connection.state(self._table)
+    state = self.server.state()
     self._checked_at = now
     self._shared.join(state.identity)
     if not state.size and not wait:
@@ -111,13 +115,18 @@ class TableClient:
     Raises:
       ConnectionError: no server took them before the deadline.
       TimeoutError: another process of this host went on pushing till then.
-      ValueError: the version does not rise.
+      ValueError: the version does not rise, or a server came whose table is
+        another.
     """
-    while True:
+
+    def attempt() -> int:
       with self._shared.alone('push'):
-        state = self._connection.state(self._table)
-        if not self._shared.join(state.identity):
-          return self._push_alone(state, arrays, version)
+        state = self.server.state()
+        if self._shared.join(state.identity):
+          raise transport.OtherServerError
+        return self._push_alone(state, arrays, version)
+
+    return self.server.steadily(attempt)
 
   def _push_alone(
     self,
@@ -138,7 +147,12 @@ class TableClient:
     entry = cache_file.Entry(
       key, versions.encode(version), index, time.time(), True, arrays
     )
-    self._insert(entry)
+    self.server.insert(
+      state.identity,
+      entry,
+      self._metrics,
+      lambda: self._shared.draft('push', entry),
+    )
     self._shared.publish('push', entry)
     self.seen.put(state.identity, key, index, version)
     self.pushed_at = entry.pushed_at
@@ -146,49 +160,22 @@ class TableClient:
     self.arrays = None
     return version
 
-  def _insert(self, entry: cache_file.Entry) -> None:
-    episode = secrets.randbits(63)
-    chunks = [
-      (secrets.randbits(63), part) for part in wire.partition(entry.arrays)
-    ]
-    item = wire.encode_item(
-      self._table,
-      entry.key,
-      entry.priority,
-      [(key, i) for key, part in chunks for i in range(part.stop - part.start)],
-    )
-    dtypes = [spec.tf_dtype for spec in self.signature.leaves]
-
-    def requests() -> Iterator[bytes]:
-      for key, part in chunks:
-        parts = wire.encode_chunk(
-          entry.arrays[part], dtypes[part], key, episode
-        )
-        is_last = part.stop == len(entry.arrays)
-        request = b''.join([*parts, item] if is_last else parts)
-        self._metrics['wire_bytes_sent'] += len(request)
-        yield request
-
-    self._connection.insert(
-      self._table, requests, lambda: self._shared.draft('push', entry)
-    )
-
   def _has(self, state: transport.ServerState, with_values: bool) -> bool:
     is_read = self.arrays is not None or not with_values
     return is_read and self.seen.knows(state.identity, state.inserts)
 
   def _ask(
     self, state: transport.ServerState, with_values: bool
-  ) -> wire.SampleReader | None:
+  ) -> answers.SampleReader | None:
     """Asks the server for its item; returns it if it is to be read."""
     headers = []
 
-    def is_wanted(item: wire.Item) -> bool:
+    def is_wanted(item: answers.Item) -> bool:
       headers.append(item)
       is_read = item.key == self.seen.key and self.arrays is not None
       return with_values and not is_read
 
-    reader = self._connection.sample(self._table, is_wanted)
+    reader = self.server.sample(state.identity, is_wanted)
     item = headers[-1]
     if item.key == self.seen.key:
       self.seen.identity, self.seen.index = state.identity, state.inserts
@@ -196,7 +183,7 @@ class TableClient:
       self._take(state, item)
     return reader
 
-  def _take(self, state: transport.ServerState, item: wire.Item) -> None:
+  def _take(self, state: transport.ServerState, item: answers.Item) -> None:
     """Notes a newer item whose values are not read."""
     self._metrics['versions_skipped'] += self.seen.take(
       state.identity, item.key, state.inserts, item.priority
@@ -214,11 +201,7 @@ class TableClient:
     reader = self._ask(state, with_values=True)
     if reader is None:
       return
-    leaves = reader.leaves()
-    arrays = [
-      nests.from_wire(leaf, spec)
-      for leaf, spec in zip(leaves, self.signature.leaves, strict=True)
-    ]
+    arrays = self.server.arrays(reader)
     self._metrics['wire_bytes_received'] += sum(a.nbytes for a in arrays)
     item, index = reader.item, max(1, state.inserts)
     entry = cache_file.Entry(

@@ -8,6 +8,7 @@ tells nothing of a server's identity, and it is half as fast (see `wire`).
 import contextlib
 import ctypes
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import grpc
 from reverb.cc import schema_pb2
 
-from container import wire
+from container import answers, wire
 
 T = TypeVar('T')
 
@@ -44,11 +45,17 @@ class ServerState(NamedTuple):
     identity: Drawn by the server when it starts.
     inserts: Items put into the table since then.
     size: Items in it.
+    info: All that it says of the table.
   """
 
   identity: bytes
   inserts: int
   size: int
+  info: schema_pb2.TableInfo
+
+
+class OtherServerError(Exception):
+  """Another server came to the address during a call; it is to begin anew."""
 
 
 def _same(data: bytes) -> bytes:
@@ -96,7 +103,7 @@ class Transport:
       ConnectionError: no server answered before the deadline.
     """
     return self._retry(
-      lambda left: wire.decode_server_info(self._info(b'', timeout=left)),
+      lambda left: answers.decode_server_info(self._info(b'', timeout=left)),
       'its tables',
     )
 
@@ -115,11 +122,12 @@ class Transport:
       )
     info = tables[table]
     inserts = info.rate_limiter_info.insert_stats.completed
-    return ServerState(identity, inserts, info.current_size)
+    return ServerState(identity, inserts, info.current_size, info)
 
   def insert(
     self,
     table: str,
+    identity: bytes,
     requests: Callable[[], Iterator[bytes]],
     meanwhile: Callable[[], None],
   ) -> None:
@@ -127,15 +135,21 @@ class Transport:
 
     Args:
       table: The table's name, for the errors.
+      identity: Of the server that it is meant for.
       requests: Makes the stream of chunks and the item, anew for each attempt.
       meanwhile: Called in each attempt while they are on their way.
 
     Raises:
       ConnectionError: no server took it before the deadline.
+      OtherServerError: the one that it is meant for is gone.
       ValueError: the server refused it.
     """
+    attempts = itertools.count()
 
     def attempt(left: float) -> None:
+      # No server compares what it is given with its tables' signatures.
+      if next(attempts):
+        self._confirm(identity, self._info(b'', timeout=left))
       _keep_memory()
       call = self._insert(requests(), timeout=left)
       with contextlib.closing(_Cancelled(call)):
@@ -145,12 +159,13 @@ class Transport:
     self._retry(attempt, f'a push to table {table!r}')
 
   def sample(
-    self, table: str, is_news: Callable[[wire.Item], bool]
-  ) -> wire.SampleReader | None:
+    self, table: str, identity: bytes, is_news: Callable[[answers.Item], bool]
+  ) -> answers.SampleReader | None:
     """Reads a table's item, waiting for one if there is none.
 
     Args:
       table: The table's name.
+      identity: Of the server that it is to come from.
       is_news: Decides, from what comes before the payload, whether to read on.
 
     Returns:
@@ -158,24 +173,34 @@ class Transport:
 
     Raises:
       ConnectionError: no server answered before the deadline.
+      OtherServerError: the item came from another one.
       TimeoutError: there was no item before the deadline.
     """
 
-    def attempt(left: float) -> wire.SampleReader | None:
+    def attempt(left: float) -> answers.SampleReader | None:
       request = wire.encode_sample_request(table, left)
       # The server's own answer that it waited in vain must arrive first.
       call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
       with contextlib.closing(_Cancelled(call)):
-        reader = wire.SampleReader()
+        reader, info = answers.SampleReader(), None
         for response in call:
-          is_first = reader.item is None
           reader.feed(response)
-          if is_first and not is_news(reader.item):
-            return None
+          if info is None:
+            # A server that is the same before and after was so in between;
+            # it says so while the payload is on its way.
+            info = self._info.future(b'', timeout=left)
+            if not is_news(reader.item):
+              reader = None
+              break
+        self._confirm(identity, info.result())
         return reader
 
     return self._retry(attempt, f'a value in table {table!r}')
+
+  def _confirm(self, identity: bytes, info: bytes) -> None:
+    if answers.decode_server_info(info)[0] != identity:
+      raise OtherServerError
 
   def _retry(self, attempt: Callable[[float], T], what: str) -> T:
     deadline = time.monotonic() + self.timeout

@@ -1,7 +1,7 @@
-"""Reverb's messages, written and read without copying their payload.
+"""Reverb's messages, written without compressing their payload.
 
 Reverb's own clients compress each leaf with snappy and copy it several times.
-A snappy stream may also hold its data verbatim, and that is what `encode_leaf`
+A snappy stream may also hold its data verbatim, and that is what `encode_chunk`
 writes: every Reverb client can read it, nobody spends time on compressing
 weights (which do not compress), and reading is taking a view.
 
@@ -9,10 +9,9 @@ The field numbers are those of Reverb 0.7's `reverb_service.proto` and
 `schema.proto`, and of TensorFlow's `tensor.proto`.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-import cramjam
 import numpy as np
 from reverb.cc import schema_pb2
 
@@ -23,25 +22,8 @@ MAX_LEAF_BYTES = 2**31 - 2**16
 _CHUNK_BYTES = 2**20
 
 # What the tag byte of a snappy literal says of the length which follows it.
-_LITERAL_OF_4_BYTE_LENGTH = 0xFC
+LITERAL_OF_4_BYTE_LENGTH = 0xFC
 _LENGTH_DELIMITED = 2
-
-
-class WireLeaf(NamedTuple):
-  """One tensor of a sample; `data` is its memory, `dtype` TensorFlow's enum."""
-
-  dtype: int
-  shape: tuple[int, ...]
-  data: memoryview
-
-
-class Item(NamedTuple):
-  """What a sample says of itself before its payload follows."""
-
-  key: int
-  priority: float
-  inserted_at: float
-  chunk_slices: tuple[tuple[int, int, int], ...]
 
 
 def varint(value: int) -> bytes:
@@ -54,38 +36,9 @@ def varint(value: int) -> bytes:
   return bytes(out)
 
 
-def _read_varint(view: memoryview, at: int) -> tuple[int, int]:
-  value = shift = 0
-  while True:
-    byte = view[at]
-    value |= (byte & 0x7F) << shift
-    at += 1
-    if byte < 0x80:
-      return value, at
-    shift += 7
-
-
 def field(number: int, length: int) -> bytes:
   """The header of a field which holds `length` bytes."""
   return varint(number << 3 | _LENGTH_DELIMITED) + varint(length)
-
-
-def fields(view: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-  """Yields (number, value) of every field of a message, without copying."""
-  at = 0
-  while at < len(view):
-    tag, at = _read_varint(view, at)
-    number, kind = tag >> 3, tag & 7
-    if kind == 0:
-      value, at = _read_varint(view, at)
-      yield number, value
-      continue
-    if kind == _LENGTH_DELIMITED:
-      length, at = _read_varint(view, at)
-    else:
-      length = {1: 8, 5: 4}[kind]
-    yield number, view[at : at + length]
-    at += length
 
 
 def partition(arrays: Sequence[np.ndarray]) -> list[slice]:
@@ -104,7 +57,7 @@ def _tensor_head(array: np.ndarray, dtype: int) -> bytes:
   length = array.nbytes
   snappy = varint(length)
   if length:
-    snappy += bytes([_LITERAL_OF_4_BYTE_LENGTH])
+    snappy += bytes([LITERAL_OF_4_BYTE_LENGTH])
     snappy += (length - 1).to_bytes(4, 'little')
   # Reverb's chunks have a leading axis of time: here, one step.
   dims = b''.join(
@@ -165,6 +118,36 @@ def encode_item(
   return field(2, len(data)) + data
 
 
+def encode_push(
+  table: str,
+  key: int,
+  priority: float,
+  arrays: Sequence[np.ndarray],
+  dtypes: Sequence[int],
+) -> Iterator[bytes]:
+  """Yields the `InsertStreamRequest`s that put one item into a table.
+
+  Args:
+    table: The table's name.
+    key: The item's.
+    priority: The item's.
+    arrays: Its leaves, C-contiguous, in the order of the signature.
+    dtypes: TensorFlow's enums of their types.
+  """
+  episode = secrets.randbits(63)
+  chunks = [(secrets.randbits(63), part) for part in partition(arrays)]
+  item = encode_item(
+    table,
+    key,
+    priority,
+    [(key, i) for key, part in chunks for i in range(part.stop - part.start)],
+  )
+  for chunk_key, part in chunks:
+    parts = encode_chunk(arrays[part], dtypes[part], chunk_key, episode)
+    is_last = part.stop == len(arrays)
+    yield b''.join([*parts, item] if is_last else parts)
+
+
 def encode_sample_request(table: str, wait: float) -> bytes:
   """A `SampleStreamRequest` of one item.
 
@@ -187,100 +170,3 @@ def encode_sample_request(table: str, wait: float) -> bytes:
       b'\x20\x01',
     ]
   )
-
-
-def decode_server_info(
-  data: bytes,
-) -> tuple[bytes, dict[str, schema_pb2.TableInfo]]:
-  """Reads a `ServerInfoResponse`.
-
-  Returns:
-    The server's identity, drawn anew at each start, and its tables.
-  """
-  identity, tables = b'', {}
-  for number, value in fields(memoryview(data)):
-    if number == 1:
-      identity = bytes(value)
-    elif number == 2:
-      table = schema_pb2.TableInfo.FromString(bytes(value))
-      tables[table.name] = table
-  return identity, tables
-
-
-def _decode_item(data: memoryview) -> Item:
-  item = schema_pb2.SampleInfo.FromString(bytes(data)).item
-  slices = []
-  for column in item.flat_trajectory.columns:
-    if len(column.chunk_slices) != 1:
-      raise ValueError(
-        f'Table {item.table!r} holds a trajectory of several chunks, which no '
-        'variable container pushes; give variables a table of their own.'
-      )
-    part = column.chunk_slices[0]
-    slices.append((part.chunk_key, part.index, part.offset))
-  inserted_at = item.inserted_at.seconds + item.inserted_at.nanos * 1e-9
-  return Item(item.key, item.priority, inserted_at, tuple(slices))
-
-
-class SampleReader:
-  """Gathers the responses of one `SampleStream` into one item's leaves."""
-
-  def __init__(self):
-    self.item: Item | None = None
-    self._chunks: dict[int, list[memoryview]] = {}
-
-  def feed(self, response: bytes) -> None:
-    for number, entry in fields(memoryview(response)):
-      if number != 1:
-        continue
-      for part, value in fields(entry):
-        if part == 1:
-          self.item = _decode_item(value)
-        elif part == 2:
-          self._add_chunk(value)
-
-  def _add_chunk(self, chunk: memoryview) -> None:
-    key, tensors = 0, []
-    for number, value in fields(chunk):
-      if number == 1:
-        key = value
-      elif number == 5:
-        tensors = [tensor for part, tensor in fields(value) if part == 1]
-    self._chunks[key] = tensors
-
-  def leaves(self) -> list[WireLeaf]:
-    """The item's leaves, in the order of the table's signature."""
-    return [
-      _decode_leaf(self._chunks[key][index], offset)
-      for key, index, offset in self.item.chunk_slices
-    ]
-
-
-def _decode_leaf(tensor: memoryview, offset: int) -> WireLeaf:
-  dtype, shape, content = 0, [], memoryview(b'\0')
-  for number, value in fields(tensor):
-    if number == 1:
-      dtype = value
-    elif number == 2:
-      for part, dim in fields(value):
-        if part == 2:
-          shape.append(dict(fields(dim)).get(1, 0))
-    elif number == 4:
-      content = value
-  data = _uncompress(content)
-  steps = max(1, shape[0])
-  step = len(data) // steps
-  return WireLeaf(
-    dtype, tuple(shape[1:]), data[offset * step : (offset + 1) * step]
-  )
-
-
-def _uncompress(content: memoryview) -> memoryview:
-  length, at = _read_varint(content, 0)
-  if length == 0:
-    return content[:0]
-  if content[at] == _LITERAL_OF_4_BYTE_LENGTH:
-    literal = int.from_bytes(content[at + 1 : at + 5], 'little') + 1
-    if literal == length:
-      return content[at + 5 :]
-  return memoryview(cramjam.snappy.decompress_raw(content)).cast('B')

@@ -160,7 +160,8 @@ container = types.ModuleType('container')  # Without its slow imports.
 container.__path__ = [sys.argv[1]]
 sys.modules['container'] = container
 from container import cache_file, host_cache
-cache = host_cache.HostCache(b'crashed', 'variables', pathlib.Path(sys.argv[2]))
+root = pathlib.Path(sys.argv[2])
+cache = host_cache.HostCache(b'crashed', 'variables', 'b:1', root)
 with cache.claim('push', 1.0):
   entry = cache_file.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)])
   cache.write('push', entry)
@@ -170,7 +171,7 @@ with cache.claim('push', 1.0):
 
 def test_what_a_crash_left_is_removed_by_the_next_program(root):
   root.parent.mkdir(exist_ok=True)
-  living = host_cache.HostCache(b'living', 'variables', root)
+  living = host_cache.HostCache(b'living', 'variables', 'a:1', root)
   write(living, entry(1, 1))
   args = [sys.executable, '-c', _CRASH, str(_CONTAINER), str(root)]
   assert subprocess.run(args, timeout=60).returncode == -signal.SIGKILL
@@ -185,9 +186,10 @@ def test_what_a_crash_left_is_removed_by_the_next_program(root):
 
 def test_two_servers_never_meet(root):
   first, second = (
-    host_cache.HostCache(name, 'variables', root) for name in (b'1', b'2')
+    host_cache.HostCache(name, 'variables', f'{name}:1', root)
+    for name in (b'1', b'2')
   )
-  other_table = host_cache.HostCache(b'1', 'other', root)
+  other_table = host_cache.HostCache(b'1', 'other', 'a:1', root)
   write(first, entry(1, 1))
   assert second.read() is None
   assert other_table.read() is None
@@ -196,7 +198,7 @@ def test_two_servers_never_meet(root):
 
 
 def test_a_late_writer_does_not_take_readers_back(root):
-  cache = host_cache.HostCache(b'1', 'variables', root)
+  cache = host_cache.HostCache(b'1', 'variables', 'a:1', root)
   assert write(cache, entry(key=5, index=5, value=5.0))
   assert not write(cache, entry(key=4, index=4, value=4.0, is_local=False))
   assert cache.has_news()
@@ -211,7 +213,7 @@ def test_a_late_writer_does_not_take_readers_back(root):
 
 
 def test_a_header_longer_than_a_look_is_still_read(root):
-  cache = host_cache.HostCache(b'1', 'variables', root)
+  cache = host_cache.HostCache(b'1', 'variables', 'a:1', root)
   arrays = [np.full((1, 1, 2), n, np.float64) for n in range(2000)]
   write(cache, cache_file.Entry(1, 1.5, 7, 0.0, False, arrays))
   assert not write(cache, entry(key=2, index=6))

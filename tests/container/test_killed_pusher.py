@@ -20,7 +20,7 @@ from container import host_cache, shared_copy, transport
 def die(*_, **__):
   os.kill(os.getpid(), signal.SIGKILL)
 
-def die_unconfirmed(self, table, requests, meanwhile):
+def die_unconfirmed(self, table, identity, requests, meanwhile):
   meanwhile()
   die()
 

@@ -68,7 +68,7 @@ def test_a_link_in_place_of_the_root_is_not_followed(root, victim):
   root.symlink_to(victim)
   host_cache.sweep(root)
   with pytest.raises(OSError):
-    host_cache.HostCache(b'1', 'variables', root)
+    host_cache.HostCache(b'1', 'variables', 'a:1', root)
   assert push_and_pull()
   assert_untouched(victim)
 
@@ -100,7 +100,7 @@ def test_links_in_the_root_are_not_followed(root, victim):
   (root / 'other' / 'file').touch()
   host_cache.sweep(root)
   with pytest.raises(OSError):
-    host_cache.HostCache(b'server', 'variables', root)
+    host_cache.HostCache(b'server', 'variables', 'a:1', root)
   assert_untouched(victim)
   assert (root / 'other' / 'file').exists()
 
@@ -117,7 +117,7 @@ def test_what_another_user_owns_in_the_root_stays(root):
 
 @pytest.mark.parametrize('name', ['.push', '.publish', 'current', 'draft-push'])
 def test_links_in_a_cache_are_not_followed(root, victim, name):
-  cache = host_cache.HostCache(b'server', 'variables', root)
+  cache = host_cache.HostCache(b'server', 'variables', 'a:1', root)
   (root / NAME / name).symlink_to(victim / 'current')
   try:
     with cache.claim('push', 1.0):
@@ -130,7 +130,7 @@ def test_links_in_a_cache_are_not_followed(root, victim, name):
 
 
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(root):
-  cache = host_cache.HostCache(b'server', 'variables', root)
+  cache = host_cache.HostCache(b'server', 'variables', 'a:1', root)
   os.mkfifo(root / NAME / 'current')
   with pytest.raises(OSError):
     cache.read()
