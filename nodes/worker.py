@@ -5,10 +5,11 @@ Every role needs this, so it has a file of its own. A loop that waits inside C++
 loop has a thread of its own, and the node's thread stays free to act on a stop.
 """
 
+import contextlib
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import compat  # noqa: F401
@@ -20,6 +21,28 @@ from launchpad import context
 from launchpad.launch import worker_manager
 
 _POLL_SECONDS = 0.2
+
+
+@contextlib.contextmanager
+def exits_fail() -> Iterator[None]:
+  """Makes `sys.exit` a failure, unless the program stops.
+
+  An environment that calls it would end its process as if all were done.
+
+  Raises:
+    RuntimeError: it was called; `__cause__` says where.
+  """
+  try:
+    yield
+  except SystemExit as e:
+    # The launcher, which makes some parts first, has no manager.
+    manager = getattr(worker_manager._WORKER_MANAGERS, 'manager', None)
+    if manager is not None and manager.wait_for_stop(0):
+      raise
+    raise RuntimeError(
+      f'sys.exit({"" if e.code is None else repr(e.code)}) was called, and the '
+      'program was not to stop'
+    ) from e
 
 
 class StoppableWorker(core.Worker):
@@ -124,7 +147,8 @@ class _LoopThread(threading.Thread):
     context.set_context(self._context)
     worker_manager._WORKER_MANAGERS.manager = self._manager
     try:
-      self._loop()
+      with exits_fail():
+        self._loop()
     except SystemExit:
       pass
     except BaseException as e:
