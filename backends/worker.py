@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import pickle
 import signal
 import socket
@@ -21,6 +22,8 @@ from backends import environment, linux, port_guard, stops, wire
 _MACHINERY = (__file__, app.__file__, node.__file__)
 # For the main thread to act on a signal itself.
 _HANDLER_SECS = 0.5
+# For what is left to do in a process that was asked to stop and has done so.
+_LEAVE_SECS = 3.0
 
 
 def renew_randomness() -> None:
@@ -79,7 +82,20 @@ def _run_as_node(function: Callable[[], Any]) -> None:
   manager = worker_manager.WorkerManager(register_in_thread=True)
   _stop_without_main_thread(manager)
   signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-  function()
+  exit_code = 1
+  try:
+    function()
+    exit_code = 0
+  finally:
+    if manager.wait_for_stop(0):
+      _leave_soon(exit_code)
+
+
+def _leave_soon(exit_code: int) -> None:
+  """Ends this process even if a thread, or a library, does not let it end."""
+  timer = threading.Timer(_LEAVE_SECS, os._exit, [exit_code])
+  timer.daemon = True
+  timer.start()
 
 
 def _stop_without_main_thread(manager: worker_manager.WorkerManager) -> None:

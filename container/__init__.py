@@ -12,12 +12,14 @@ from container.tables import (
   TRAIN_STEP_KEY,
   variable_table,
 )
+from container.transport import ClosedError
 from container.variable_source import VariableSource
 
 __all__ = [
   'DEFAULT_TABLE',
   'POLICY_KEY',
   'TRAIN_STEP_KEY',
+  'ClosedError',
   'Publisher',
   'ReverbVariableContainer',
   'Snapshot',

@@ -38,6 +38,10 @@ _OPTIONS = (
 )
 
 
+class ClosedError(ConnectionError):
+  """A client was closed, maybe while it was waiting."""
+
+
 class ServerState(NamedTuple):
   """What a server says of one table, without moving any payload.
 
@@ -81,6 +85,7 @@ class Transport:
   def __init__(self, address: str, timeout: float):
     self.address = address
     self.timeout = timeout
+    self._is_closed = False
     self._channel = grpc.insecure_channel(address, options=_OPTIONS)
     self._info = self._channel.unary_unary(
       _SERVICE + 'ServerInfo', _same, _same
@@ -94,6 +99,8 @@ class Transport:
     )
 
   def close(self) -> None:
+    """Ends the calls that are under way, too."""
+    self._is_closed = True
     self._channel.close()
 
   def tables(self) -> tuple[bytes, dict[str, schema_pb2.TableInfo]]:
@@ -203,6 +210,16 @@ class Transport:
       raise OtherServerError
 
   def _retry(self, attempt: Callable[[float], T], what: str) -> T:
+    try:
+      return self._try_until_deadline(attempt, what)
+    except Exception:
+      if not self._is_closed:
+        raise
+      raise ClosedError(
+        f'The client of {self.address} was closed (wanted: {what}).'
+      ) from None
+
+  def _try_until_deadline(self, attempt: Callable[[float], T], what: str) -> T:
     deadline = time.monotonic() + self.timeout
     while True:
       left = max(0.001, deadline - time.monotonic())

@@ -11,7 +11,7 @@ import compat  # noqa: F401, Acme finds JAX patched.
 from acme import core
 
 from container import reverb_variable_container as container_lib
-from container import tables
+from container import tables, transport
 
 
 class VariableSource(core.VariableSource):
@@ -71,6 +71,7 @@ class VariableSource(core.VariableSource):
       One nest a name.
 
     Raises:
+      ClosedError: the container was closed before there were any.
       ConnectionError: no server answered before the container's deadline.
       KeyError: the table has no such name.
       TimeoutError: nothing was pushed before the container's deadline.
@@ -129,6 +130,10 @@ class VariableSource(core.VariableSource):
     with self._lock:
       try:
         self._refresh()
+      except transport.ClosedError:
+        # There will be nothing newer than what there is.
+        if self._snapshot.values is None:
+          raise
       except Exception as error:
         self._failure = error
         raise

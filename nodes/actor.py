@@ -7,6 +7,7 @@ from acme.utils import loggers, observers
 
 import container
 from nodes import counter as counter_lib
+from nodes import worker
 
 
 class ActorLoop(core.Worker):
@@ -52,6 +53,8 @@ def is_enough(row: loggers.LoggingData, max_actor_steps: int | None) -> bool:
 class WeightsObserver(observers.EnvLoopObserver):
   """Logs which weights an episode used; ends the loop when none can be had.
 
+  And when the loop is to end: Acme's asks nobody else between two steps.
+
   Acme's `VariableClient` fetches in a future whose failure nobody reads: the
   actor would go on with stale weights. `check` raises it in the loop instead.
   """
@@ -60,9 +63,11 @@ class WeightsObserver(observers.EnvLoopObserver):
     self._variable_source = variable_source
 
   def observe_first(self, env, timestep) -> None:
+    worker.check()
     self._variable_source.check()
 
   def observe(self, env, timestep, action) -> None:
+    worker.check()
     self._variable_source.check()
 
   def get_metrics(self) -> dict[str, float]:

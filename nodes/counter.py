@@ -8,7 +8,7 @@ import launchpad as lp
 from absl import logging
 from launchpad.nodes import base
 
-from nodes import counter_client
+from nodes import counter_client, worker
 from nodes import journal as journal_lib
 
 Number = counter_client.Number
@@ -100,7 +100,7 @@ class CounterHandle(base.Handle[counter_client.CounterClient]):
     return counter_client.CounterClient(self._address.resolve())
 
 
-class CounterNode(lp.CourierNode):
+class CounterNode(worker.Node):
   """A Courier node around a `GlobalCounter`."""
 
   def create_handle(self) -> CounterHandle:

@@ -11,6 +11,8 @@ import courier
 from acme.utils import counting
 from courier.python import client as courier_client
 
+from nodes import worker
+
 Number = int | float
 
 # A call may take the first; a counter may be away, being restarted, for the
@@ -73,6 +75,7 @@ class CounterClient:
           f'{method!r} for {self.away_seconds:g} s ({error}). Its own output '
           'says why.'
         ) from error
+      worker.check()
       time.sleep(_RETRY_SECONDS)
 
 
@@ -110,6 +113,12 @@ class Counter(counting.Counter):
         fresh = value - self._reported.get(name, 0)
         counts[name] = counts.get(name, 0) + fresh
     return counts
+
+  def finish(self, away_seconds: float) -> None:
+    """Reports what was not reported yet, to a counter that may be away."""
+    self._parent.away_seconds = away_seconds
+    if self._totals != self._reported:
+      self.sync()
 
   def sync(self) -> None:
     """Reports now."""

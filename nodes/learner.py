@@ -12,7 +12,7 @@ from acme import core
 from acme.utils import loggers
 
 import container
-from nodes import checkpoint, saved_state
+from nodes import checkpoint, saved_state, worker
 
 _VERSION = 'weights_version'
 
@@ -72,6 +72,7 @@ class LearnerLoop(core.Worker):
     """Publishes the initial weights, then learns until it is enough."""
     self.publish()
     while not self._is_enough():
+      worker.check()
       self.step()
       if self._checkpointer and self._checkpointer.due():
         self.checkpoint()

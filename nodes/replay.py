@@ -8,8 +8,7 @@ import reverb
 from launchpad import address as lp_address
 from reverb.platform import checkpointers_lib
 
-# Servers that are to end with their process rather than by their destructor.
-_stopped_servers: list[reverb.Server] = []
+from nodes import worker
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +47,12 @@ class ReplayNode(lp.ReverbNode):
     port = lp_address.get_port_from_address(self._address.resolve())
     keep = self._checkpointing
     server = reverb.Server(
-      self._priority_tables_fn(),
+      worker.make(self._priority_tables_fn),
       port,
       keep and checkpointers_lib.DefaultCheckpointer(keep.directory),
     )
-    # Reverb's destructor waits for inserts that a rate limiter holds back, for
-    # ever once nobody samples any more.
-    _stopped_servers.append(server)
+    # It waits for inserts that a rate limiter holds back, for ever.
+    worker.keep(server)
     if keep is None:
       lp.wait_for_stop()
       return

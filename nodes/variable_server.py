@@ -5,9 +5,11 @@ from typing import Any
 
 import launchpad as lp
 import reverb
+from launchpad import address as lp_address
 from launchpad.nodes.reverb import node as reverb_node
 
 import container
+from nodes import worker
 
 
 class VariableServerHandle(reverb_node.ReverbHandle):
@@ -40,6 +42,13 @@ class VariableServerNode(lp.ReverbNode):
     """
     super().__init__(make_tables)
     self._container_kwargs = container_kwargs
+
+  def run(self) -> None:
+    """Serves until the program stops."""
+    port = lp_address.get_port_from_address(self._address.resolve())
+    # It waits for whoever waits for a first value.
+    worker.keep(reverb.Server(worker.make(self._priority_tables_fn), port))
+    lp.wait_for_stop()
 
   def create_handle(self) -> VariableServerHandle:
     return self._track_handle(

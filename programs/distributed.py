@@ -16,6 +16,7 @@ import launchpad as lp
 from nodes import counter as counter_lib
 from nodes import replay as replay_lib
 from nodes import variable_server as variable_server_lib
+from nodes import worker
 from programs import experiment as experiment_lib
 from programs import processes
 
@@ -63,13 +64,13 @@ def make_program(
 
   with program.group('learner'):
     program.add_node(
-      lp.CourierNode(processes.learner, experiment, replay, variables, counter)
+      worker.Node(processes.learner, experiment, replay, variables, counter)
     )
 
   with program.group('actor'):
     for actor_id in range(num_actors):
       program.add_node(
-        lp.CourierNode(
+        worker.Node(
           processes.actor, experiment, replay, variables, counter, actor_id
         )
       )
@@ -105,7 +106,7 @@ def add_evaluators(
   with program.group('evaluator'):
     for evaluator_id in range(len(factories)):
       program.add_node(
-        lp.CourierNode(
+        worker.Node(
           processes.evaluator, experiment, variables, counter, evaluator_id
         )
       )

@@ -13,6 +13,7 @@ import compat  # noqa: F401
 import launchpad as lp
 
 from nodes import counter as counter_lib
+from nodes import worker
 from programs import distributed, processes
 from programs import experiment as experiment_lib
 
@@ -46,7 +47,7 @@ def make_program(
 
   with program.group('learner'):
     program.add_node(
-      lp.CourierNode(processes.learner, experiment, None, variables, counter)
+      worker.Node(processes.learner, experiment, None, variables, counter)
     )
 
   distributed.add_evaluators(program, experiment, variables, counter)

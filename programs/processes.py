@@ -38,7 +38,6 @@ def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   return experiment.get_builder().make_replay_tables(spec, policy)
 
 
-@worker.exits_fail()
 def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   """The variable server: one table shaped like what the learner publishes.
 
@@ -90,7 +89,6 @@ def counter(experiment: ExperimentConfig) -> core.Worker:
   return worker.StoppableWorker(counts, [journal.close] if journal else [])
 
 
-@worker.exits_fail()
 def learner(
   experiment: ExperimentConfig,
   replay: reverb.Client | None,
@@ -141,21 +139,17 @@ def learner(
     lambda: _is_enough(counts, experiment.max_num_learner_steps),
   )
 
-  def report_last_steps() -> None:
-    counter.away_seconds = _LAST_REPORT_SECONDS
-    counts.sync()
-
   def end_publishing() -> None:
     # Whoever would read the last weights has stopped before the learner, so a
     # variable server that is away need not keep it; the checkpoint has them.
-    with contextlib.suppress(TimeoutError):
+    with contextlib.suppress(TimeoutError, ConnectionError):
       publisher.close(_FLUSH_SECONDS)
     variables.close()
 
   return worker.StoppableWorker(
     loop,
     [
-      report_last_steps,
+      lambda: counts.finish(_LAST_REPORT_SECONDS),
       loop.checkpoint,
       end_publishing,
       logger.close,
@@ -175,7 +169,6 @@ def _is_enough(counts: counter_client.Counter, limit: int | None) -> bool:
   return enough
 
 
-@worker.exits_fail()
 def actor(
   experiment: ExperimentConfig,
   replay: reverb.Client,
@@ -224,6 +217,7 @@ def actor(
       timer.close,
       *(e.close for e in environments),
     ],
+    on_stop=variables.close,
   )
 
 
@@ -232,7 +226,6 @@ def _split(key: jax.Array, number: int) -> Sequence[jax.Array]:
   return [key] if number == 1 else [*jax.random.split(key, number)]
 
 
-@worker.exits_fail()
 def evaluator(
   experiment: ExperimentConfig,
   variables: container.ReverbVariableContainer,
@@ -261,5 +254,6 @@ def evaluator(
   return worker.StoppableWorker(
     loop,
     [variables.close, getattr(loop, 'close', lambda: None), timer.close],
+    on_stop=variables.close,
     linger_seconds=_LAST_EVALUATION_SECONDS,
   )

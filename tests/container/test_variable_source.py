@@ -1,5 +1,6 @@
 """Acme's side of the container."""
 
+import threading
 import time
 
 import numpy as np
@@ -129,3 +130,37 @@ def test_metrics_tell_the_version_in_use_and_its_lag(clients):
   assert metrics['weights/version'] == 4
   assert metrics['weights/lag_versions'] == 0
   assert metrics['weights/versions_skipped'] == 2
+
+
+def test_who_waits_for_a_first_push_is_let_go_when_it_is_closed():
+  with servers.serving(container.variable_table(make(0))) as address:
+    reader = container.ReverbVariableContainer(address, timeout=60.0)
+    source = container.VariableSource(reader)
+    errors = []
+
+    def read():
+      try:
+        source.get_variables(['policy'])
+      except Exception as e:
+        errors.append(e)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    servers.poll(lambda: reader.metrics()['checks'])
+    reader.close()
+    thread.join(20.0)
+  assert not thread.is_alive()
+  assert [type(error) for error in errors] == [container.ClosedError]
+  assert '\n' not in str(errors[0])
+
+
+def test_a_closed_source_has_nothing_newer(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader)
+  pusher.push(make(1))
+  (first,) = source.get_variables(['policy'])
+  pusher.push(make(2))
+  reader.close()
+  (again,) = source.get_variables(['policy'])
+  assert again is first
+  source.check()

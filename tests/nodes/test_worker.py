@@ -1,6 +1,6 @@
 """A stop gets through to a loop wherever it waits, and loggers are closed."""
 
-import sys
+import gc
 import threading
 import time
 
@@ -11,6 +11,7 @@ from acme.jax import utils
 from launchpad import context
 from launchpad.launch import worker_manager
 
+import container
 from nodes import learner, worker
 
 
@@ -61,22 +62,6 @@ def test_a_failure_reaches_the_node_after_closing(manager):
   with pytest.raises(RuntimeError, match='no such joint'):
     worker.StoppableWorker(_Loop(fail), [lambda: closed.append(1)]).run()
   assert closed == [1]
-
-
-@pytest.mark.parametrize('code, text', [(3, '3'), (0, '0'), (None, '')])
-def test_an_exit_that_nobody_asked_for_is_a_failure(manager, code, text):
-  closed = []
-  with pytest.raises(RuntimeError, match=rf'sys.exit\({text}\)') as caught:
-    worker.StoppableWorker(
-      _Loop(lambda: sys.exit(code)), [lambda: closed.append(1)]
-    ).run()
-  assert closed == [1]
-  assert isinstance(caught.value.__cause__, SystemExit)
-
-
-def test_an_exit_while_the_program_stops_is_none(manager):
-  manager.stop()
-  worker.StoppableWorker(_Loop(lambda: sys.exit(3))).run()
 
 
 def test_one_failed_close_does_not_keep_the_next_from_it(manager):
@@ -156,3 +141,83 @@ def test_that_samples_have_come_to_an_end_is_a_failure(manager):
   batches = learner.Samples(iter(()))
   with pytest.raises(StopIteration):
     worker.StoppableWorker(_Loop(lambda: next(batches))).run()
+
+
+def test_a_loop_that_looks_ends_where_it_looks(manager):
+  ended = []
+
+  def looks():
+    while True:
+      try:
+        for _ in range(1000):
+          pass
+        time.sleep(0.01)
+      except BaseException:
+        ended.append('thrown out')
+        raise
+      worker.check()
+
+  threading.Timer(0.2, manager.stop).start()
+  worker.StoppableWorker(_Loop(looks), stop_seconds=60.0).run()
+  assert not ended
+
+
+def test_what_code_makes_of_an_interruption_is_no_failure(manager):
+  """As dm-tree's does, whose callbacks raise through C++."""
+
+  def forever():
+    try:
+      while True:
+        time.sleep(0.01)
+    except SystemExit as e:
+      raise AttributeError('no attribute') from e
+
+  threading.Timer(0.1, manager.stop).start()
+  worker.StoppableWorker(_Loop(forever), stop_seconds=1.0).run()
+
+
+def test_a_failure_of_a_loops_own_while_it_ends_is_one(manager):
+  is_stopped = threading.Event()
+
+  def fails():
+    is_stopped.wait()
+    raise OSError('disk full')
+
+  threading.Timer(0.1, manager.stop).start()
+  with pytest.raises(OSError, match='disk full'):
+    worker.StoppableWorker(
+      _Loop(fails), on_stop=is_stopped.set, stop_seconds=60.0
+    ).run()
+
+
+def test_a_client_that_is_closed_at_a_stop_is_no_failure(manager):
+  is_closed = threading.Event()
+
+  def reads():
+    is_closed.wait()
+    raise container.ClosedError('closed')
+
+  threading.Timer(0.1, manager.stop).start()
+  worker.StoppableWorker(
+    _Loop(reads), on_stop=is_closed.set, stop_seconds=60.0
+  ).run()
+
+
+def test_what_a_loop_holds_ends_with_the_process(manager):
+  """Acme's adders flush for ten seconds when they are finalized."""
+  finalized = []
+
+  class Adder:
+    def __del__(self):
+      finalized.append(self)
+
+  class Loop:
+    def __init__(self):
+      self.adder = Adder()
+
+    def run(self):
+      pass
+
+  worker.StoppableWorker(Loop()).run()
+  gc.collect()
+  assert not finalized
