@@ -31,6 +31,7 @@ from programs import (
   commands,
   jobsets,
   launching,
+  own_modules,
   resuming,
   scale,
   submitting,
@@ -86,6 +87,9 @@ def main(argv: list[str]) -> int:
   except OSError as e:
     if not _is_about_storage(e):
       raise
+    return refuse(str(e), _FAILED)
+  except own_modules.OwnCodeError as e:
+    print(e.traceback(), file=sys.stderr)
     return refuse(str(e), _FAILED)
 
 

@@ -96,6 +96,28 @@ class Node(lp.CourierNode):
     return make(super()._construct_instance)
 
 
+@contextlib.contextmanager
+def exits_fail() -> Iterator[None]:
+  """Makes `sys.exit` a failure, unless the program stops.
+
+  An environment that calls it would end its process as if all were done.
+
+  Raises:
+    RuntimeError: it was called; `__cause__` says where.
+  """
+  try:
+    yield
+  except SystemExit as e:
+    # The launcher, which makes some parts first, has no manager.
+    manager = getattr(worker_manager._WORKER_MANAGERS, 'manager', None)
+    if manager is not None and manager.wait_for_stop(0):
+      raise
+    raise RuntimeError(
+      f'sys.exit({"" if e.code is None else repr(e.code)}) was called, and the '
+      'program was not to stop'
+    ) from e
+
+
 class StoppableWorker(core.Worker):
   """A worker that ends soon after a stop and then closes what it was given.
 
@@ -206,7 +228,8 @@ class _LoopThread(threading.Thread):
     context.set_context(self._context)
     worker_manager._WORKER_MANAGERS.manager = self._manager
     try:
-      self._loop()
+      with exits_fail():
+        self._loop()
     except SystemExit:
       pass
     except (StopIteration, container.ClosedError) as e:

@@ -190,7 +190,7 @@ def run(
       )
     )
     result = _backend(settings, run_dir, place, given)(
-      lambda: make_program(settings, run_dir, given),
+      lambda: _make_program_on_cpu(settings, run_dir, given),
       config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
       say_cause=False,
@@ -316,6 +316,14 @@ def make_program(
   check_roles('resources', given, program.groups)
   run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
   return program
+
+
+def _make_program_on_cpu(settings: Settings, run_dir: pathlib.Path, given):
+  """Makes the program where no learner runs, and leaves accelerators alone."""
+  import jax
+
+  jax.config.update('jax_platforms', 'cpu')
+  return make_program(settings, run_dir, given)
 
 
 def check_roles(flag: str, named, roles) -> None:

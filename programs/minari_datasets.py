@@ -1,6 +1,7 @@
 """Minari's datasets (https://minari.farama.org) of Gymnasium's environments."""
 
 import importlib.util
+import math
 
 import compat  # noqa: F401
 
@@ -50,23 +51,44 @@ def _to_transitions(dataset, episode, spec) -> types.Transition:
   return episodes.to_transitions(
     f'minari:{dataset.id}',
     spec,
-    _leaves(dataset.observation_space, episode.observations),
-    _leaves(dataset.action_space, _scaled(dataset.action_space, episode)),
+    _leaves(dataset.observation_space, episode.observations, spec.observations),
+    _leaves(
+      dataset.action_space,
+      _as_agents_act(dataset.action_space, episode.actions),
+      spec.actions,
+    ),
     episode.rewards,
     1.0 - np.asarray(episode.terminations, np.float32),
   )
 
 
-def _leaves(space: gymnasium.Space, values) -> list[np.ndarray]:
-  """Returns arrays as the environment gives them, floats in 32 bits."""
-  return [
-    leaf.astype(np.float32) if leaf.dtype == np.float64 else leaf
-    for leaf in tree.flatten(spaces.to_arrays(space, values))
-  ]
+def _leaves(space: gymnasium.Space, values, like) -> list[np.ndarray]:
+  """Returns arrays in the form of `environments.adapt`, if they have it.
+
+  Of other shapes and kinds, they stay as they are, to be refused.
+  """
+  found = tree.flatten(spaces.to_arrays(space, values))
+  wanted = tree.flatten(like)
+  if len(found) != len(wanted):
+    return found
+  return [_as_specified(*both) for both in zip(found, wanted, strict=True)]
 
 
-def _scaled(space: gymnasium.Space, episode):
-  """Returns actions in [-1, 1], as agents here see those with bounds."""
+def _as_specified(leaf: np.ndarray, spec: specs.Array) -> np.ndarray:
+  if leaf.dtype.kind == spec.dtype.kind:
+    leaf = leaf.astype(spec.dtype)
+  if leaf.size == len(leaf) * math.prod(spec.shape):
+    leaf = leaf.reshape(len(leaf), *spec.shape)
+  return leaf
+
+
+def _as_agents_act(space: gymnasium.Space, actions):
+  """Returns actions in [-1, 1], or from 0 on, as agents here choose them."""
+  if isinstance(space, gymnasium.spaces.MultiDiscrete):
+    return actions - space.start
   if not isinstance(space, gymnasium.spaces.Box) or not space.is_bounded():
-    return episode.actions
-  return 2 * (episode.actions - space.low) / (space.high - space.low) - 1
+    return actions
+  if space.dtype.kind in 'iu':
+    return actions - space.low
+  width = np.where(space.high > space.low, space.high - space.low, 1)
+  return 2 * (actions - space.low) / width - 1

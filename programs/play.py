@@ -33,17 +33,23 @@ def play(
     on_frame: called with the environment after each reset and each step.
 
   Raises:
+    own_modules.OwnCodeError: the environment raised.
     policy.PolicyError: the folder holds none.
   """
   act = policy.load(path)
-  environment = environments.make_environment_factory(env)(seed)
+  with environments.own_code(env):
+    environment = environments.make_environment_factory(env)(seed)
   try:
     for _ in range(num_episodes):
       act.reset()
-      timestep, total, length = environment.reset(), 0.0, 0
+      total, length = 0.0, 0
+      with environments.own_code(env):
+        timestep = environment.reset()
       on_frame(environment)
       while not timestep.last():
-        timestep = environment.step(act(timestep.observation))
+        action = act(timestep.observation)
+        with environments.own_code(env):
+          timestep = environment.step(action)
         on_frame(environment)
         total, length = total + float(timestep.reward), length + 1
       yield Episode(total, length)

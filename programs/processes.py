@@ -38,6 +38,7 @@ def replay_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   return experiment.get_builder().make_replay_tables(spec, policy)
 
 
+@worker.exits_fail()
 def variable_tables(experiment: ExperimentConfig) -> Sequence[reverb.Table]:
   """The variable server: one table shaped like what the learner publishes.
 
@@ -89,6 +90,7 @@ def counter(experiment: ExperimentConfig) -> core.Worker:
   return worker.StoppableWorker(counts, [journal.close] if journal else [])
 
 
+@worker.exits_fail()
 def learner(
   experiment: ExperimentConfig,
   replay: reverb.Client | None,
@@ -169,6 +171,7 @@ def _is_enough(counts: counter_client.Counter, limit: int | None) -> bool:
   return enough
 
 
+@worker.exits_fail()
 def actor(
   experiment: ExperimentConfig,
   replay: reverb.Client,
@@ -226,6 +229,7 @@ def _split(key: jax.Array, number: int) -> Sequence[jax.Array]:
   return [key] if number == 1 else [*jax.random.split(key, number)]
 
 
+@worker.exits_fail()
 def evaluator(
   experiment: ExperimentConfig,
   variables: container.ReverbVariableContainer,

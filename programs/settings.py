@@ -12,7 +12,7 @@ from typing import Any
 
 from files import damage
 from nodes import schedule
-from programs import agents, environments
+from programs import agents, environments, own_modules
 
 MAX_SEED = 2**31 - 1
 
@@ -76,21 +76,18 @@ class Settings:
       run_dir: where its processes write.
 
     Raises:
+      own_modules.OwnCodeError: the environment or an agent of one's own raised.
       WrongUsage: environment, agent, dataset or settings cannot be had, or not
         together.
     """
     import compat  # noqa: F401
-
-    from acme import specs
 
     from nodes import checkpoint
     from programs import experiment, recording
     from reporting import loggers, profile
 
     environment_factory = environments.make_environment_factory(self.env)
-    environment = _name('env', environment_factory, self.seed)
-    spec = specs.make_environment_spec(environment)
-    environment.close()
+    spec = _name('env', self._try_out, environment_factory)
     config, dataset = self.agent_config(), self._dataset(spec)
     parts = _name(
       f'agent with --env={self.env}',
@@ -126,6 +123,18 @@ class Settings:
       ),
     )
 
+  def _try_out(self, make_environment: Any):
+    """Returns the spec of an environment that has made a step."""
+    from acme import specs
+
+    with environments.own_code(self.env):
+      environment = make_environment(self.seed)
+      try:
+        environments.try_out(environment)
+        return specs.make_environment_spec(environment)
+      finally:
+        environment.close()
+
   def _dataset(self, spec: Any):
     if self.demonstrations is None:
       return None
@@ -138,12 +147,21 @@ class Settings:
     return dataset
 
   def make_program(self, run_dir: pathlib.Path):
-    """Returns the `lp.Program`; raises as `make_experiment` does."""
-    from programs import distributed, offline
+    """Returns the `lp.Program`; raises as `make_experiment` does.
+
+    What the replay server would refuse is refused here.
+    """
+    from programs import distributed, offline, tables
 
     experiment = self.make_experiment(run_dir)
     if self.program == 'offline':
       return offline.make_program(experiment)
+    refused = tables.RefusedTablesError
+    try:
+      with own_modules.own_code(f'the agent {self.agent}', (refused,)):
+        tables.check(experiment)
+    except refused as e:
+      raise WrongUsage(f'--config: {e}; it has {self.agent_config()}') from e
     return distributed.make_program(experiment, self.num_actors)
 
 

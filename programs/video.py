@@ -24,6 +24,7 @@ def check(path: str | pathlib.Path, env: str, seed: int) -> None:
     seed: of the environment.
 
   Raises:
+    own_modules.OwnCodeError: the environment raised.
     ValueError: it cannot, and the message says why.
   """
   path = pathlib.Path(path)
@@ -37,14 +38,16 @@ def check(path: str | pathlib.Path, env: str, seed: int) -> None:
         f'a video needs {package}, which is not installed: pip install -e '
         "'.[video]'"
       )
-  environment = environments.make_environment_factory(env)(seed)
   try:
-    environment.reset()
-    pictures.picture(environment)
+    with environments.own_code(env):
+      environment = environments.make_environment_factory(env)(seed)
+      try:
+        environment.reset()
+        pictures.picture(environment)
+      finally:
+        environment.close()
   except environments.CannotRenderError as e:
     raise ValueError(f'there is no video of {env}: {e}') from e
-  finally:
-    environment.close()
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from programs import own_modules
-from programs.agents import configs, overrides
+from programs.agents import configs, limits, overrides
 
 AGENTS = tuple(configs.CONFIGS)
 
@@ -44,7 +44,7 @@ def make_config(name: str, settings: str = '') -> Any:
     settings: fields that are not the default, as `overrides.apply` takes them.
 
   Raises:
-    ValueError: there is no such agent, or it has no such settings.
+    ValueError: there is no such agent, or it cannot have such settings.
   """
   if is_own(name):
     return overrides.apply(_own_config(name), settings)
@@ -53,7 +53,9 @@ def make_config(name: str, settings: str = '') -> Any:
       f'unknown agent {name!r}; known: {", ".join(AGENTS)}, and your own as '
       'module:PACKAGE.MODULE'
     )
-  return overrides.apply(configs.CONFIGS[name](), settings)
+  config = overrides.apply(configs.CONFIGS[name](), settings)
+  limits.check(config)
+  return config
 
 
 def is_own(name: str) -> bool:
@@ -118,7 +120,11 @@ def make_agent(
   config = config or make_config(name)
   if name in configs.IMITATORS:
     return module.make_agent(environment_spec, config, demonstrations)
-  parts = module.make_agent(environment_spec, config)
+  if is_own(name):
+    with own_modules.own_code(f'{module_name(name)}.make_agent'):
+      parts = module.make_agent(environment_spec, config)
+  else:
+    parts = module.make_agent(environment_spec, config)
   if not isinstance(parts, AgentParts):
     raise ValueError(
       f'{module_name(name)}.make_agent returned a {type(parts).__name__}, and '
@@ -188,9 +194,12 @@ def _own_config(name: str) -> Any:
   kind = _module(name).Config
   if not dataclasses.is_dataclass(kind):
     raise ValueError(f'{module_name(name)}.Config is not a dataclass')
-  try:
+  for field in dataclasses.fields(kind):
+    defaults = (field.default, field.default_factory)
+    if field.init and all(d is dataclasses.MISSING for d in defaults):
+      raise ValueError(
+        f'{module_name(name)}.Config needs a default for every setting, and '
+        f'{field.name} has none'
+      )
+  with own_modules.own_code(f'{module_name(name)}.Config'):
     return kind()
-  except TypeError as e:
-    raise ValueError(
-      f'{module_name(name)}.Config needs a default for every setting ({e})'
-    ) from e

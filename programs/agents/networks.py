@@ -7,11 +7,16 @@ import compat  # noqa: F401
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import numpy as np
 from acme import specs
 from acme.jax import networks as networks_lib
 from acme.jax import utils
 
+from programs.agents import spaces
+
 _IMAGE_RANK = 3
+# Wider than this, bounds are none, as int32's own are.
+_NO_RANGE = 2.0**31
 
 
 class Torso(hk.Module):
@@ -21,23 +26,52 @@ class Torso(hk.Module):
     """Makes the layers.
 
     Args:
-      observations: their spec; a single one of shape [height, width, channels]
-        is an image, of values from 0 to 255.
+      observations: their spec; a single one of three axes is an image, of
+        channels as `spaces.channels_axis` finds them and values between the
+        spec's bounds.
       hidden_layer_sizes: of the layers, of which an image has the last alone.
     """
     super().__init__(name='torso')
     shape = getattr(observations, 'shape', ())
     self._is_image = len(shape) == _IMAGE_RANK
+    self._spec = observations
     self._sizes = hidden_layer_sizes
 
   def __call__(self, observation: Any) -> jax.Array:
     """Returns float32[batch, features] of a nest of [batch, ...]."""
     if self._is_image:
-      pixels = observation.astype(jnp.float32) / 255
-      features = networks_lib.AtariTorso()(pixels)
+      features = networks_lib.AtariTorso()(pixels(self._spec, observation))
       return jax.nn.relu(hk.Linear(self._sizes[-1])(features))
     features = utils.batch_concat(observation).astype(jnp.float32)
     return hk.nets.MLP(self._sizes, activate_final=True)(features)
+
+
+def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
+  """Returns float32[batch, height, width, channels], scaled to [0, 1].
+
+  Those without bounds are scaled by what their dtype holds if it is of 8 bits,
+  and are else left as they are.
+  """
+  low, high = _range(spec)
+  pixels = (images.astype(jnp.float32) - low) / (high - low)
+  if spaces.channels_axis(spec.shape) == 0:
+    return jnp.moveaxis(pixels, 1, -1)
+  return pixels
+
+
+def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the least and the greatest values, or 0 and 1 if there are none."""
+  low, high = 0.0, 1.0
+  if isinstance(spec, specs.BoundedArray):
+    low, high = spec.minimum, spec.maximum
+  elif spec.dtype.kind in 'iu' and spec.dtype.itemsize == 1:
+    low, high = np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max
+  low, high = np.float32(low), np.float32(high)
+  with np.errstate(over='ignore'):
+    width = np.broadcast_to(high - low, spec.shape)
+  # What never changes stays as it is, like what has no bounds.
+  has_range = (width > 0) & (width < _NO_RANGE)
+  return np.where(has_range, low, 0), np.where(has_range, high, 1)
 
 
 def feed_forward(

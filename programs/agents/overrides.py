@@ -8,6 +8,8 @@ import re
 import typing
 from typing import Any, TypeVar
 
+from programs import own_modules
+
 Config = TypeVar('Config')
 
 _MAY_BE_0 = ('burn_in_length',)
@@ -33,10 +35,12 @@ def apply(config: Config, text: str) -> Config:
       text without quotes if it is one word.
 
   Raises:
+    OwnCodeError: the config's own code raised.
     ValueError: it is not of that form, there is no such field, or a value is
       not of the field's type.
   """
-  types = typing.get_type_hints(type(config))
+  with own_modules.own_code(f'the types of {type(config).__name__}'):
+    types = typing.get_type_hints(type(config))
   names = [field.name for field in dataclasses.fields(config)]
   changes = {}
   for name, equals, value in split(text):
@@ -53,7 +57,8 @@ def apply(config: Config, text: str) -> Config:
     if name in changes:
       raise ValueError(f'{name} is given twice')
     changes[name] = _value(name, value, types[name])
-  return dataclasses.replace(config, **changes)
+  with own_modules.own_code(type(config).__name__):
+    return dataclasses.replace(config, **changes)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

@@ -1,15 +1,22 @@
 """Which actions and observations an agent takes: checked before all else."""
 
+import math
 from typing import Any
 
 import compat  # noqa: F401
 
 import numpy as np
+import tree
 from acme import specs
 
 from programs.agents import configs
 
 _IMAGE_RANK = 3
+_MAX_CHANNELS = 4
+_MEANING = {
+  'actions': ' (continuous ones are floats with finite bounds)',
+  'observations': ' (vectors are floats of one axis)',
+}
 
 
 def is_discrete(actions: specs.Array) -> bool:
@@ -17,8 +24,41 @@ def is_discrete(actions: specs.Array) -> bool:
   return isinstance(actions, specs.DiscreteArray)
 
 
+def channels_axis(shape: tuple[int, ...]) -> int:
+  """Returns where a picture has its channels: first, 0, or last, -1.
+
+  Up to four of the last axis are channels, and so are up to four of the first
+  otherwise; of more, the first axis has them if it is the shortest.
+
+  Args:
+    shape: of the picture, of three axes.
+
+  Raises:
+    ValueError: the middle axis alone could have them.
+  """
+  first, middle, last = shape
+  if last <= _MAX_CHANNELS:
+    return -1
+  if first <= _MAX_CHANNELS or first < min(middle, last):
+    return 0
+  if middle <= _MAX_CHANNELS:
+    raise ValueError(
+      f'a picture of shape {shape} has its channels on the middle axis; agents '
+      'take them on the last axis, or on the first'
+    )
+  return -1
+
+
 def check(agent: str, spec: specs.EnvironmentSpec) -> None:
-  """Raises `ValueError` unless an agent takes such actions and observations."""
+  """Raises `ValueError` unless an agent takes an environment of such specs."""
+  for what, part in (('rewards', spec.rewards), ('discounts', spec.discounts)):
+    if not isinstance(part, specs.Array) or part.shape:
+      raise ValueError(
+        f'{agent} takes one number as {what}, this environment has {part}'
+      )
+  sizes = [math.prod(part.shape) for part in tree.flatten(spec.observations)]
+  if not sum(sizes):
+    raise ValueError(f'{agent} takes no observations without elements')
   action, observation = (
     _action_kind(spec.actions),
     _observation_kind(spec.observations),
@@ -36,9 +76,17 @@ def check(agent: str, spec: specs.EnvironmentSpec) -> None:
       and observation in configs.OBSERVATIONS[name]
     ]
     raise ValueError(
-      f'{agent} takes {" or ".join(taken[agent])} {what}, this environment has '
-      f'{found}; agents that fit it: {", ".join(others) or "none"}'
+      f'{agent} takes {" or ".join(taken[agent])} {what}{_MEANING[what]}, '
+      f'this environment has {_one_line(found)}; agents that fit it: '
+      f'{", ".join(others) or "none"}'
     )
+  if observation == 'image':
+    channels_axis(spec.observations.shape)
+
+
+def _one_line(nest: Any) -> str:
+  # Bounds of many elements are printed in many lines.
+  return ' '.join(str(nest).split())
 
 
 def _action_kind(actions: specs.Array) -> str | None:
@@ -47,6 +95,8 @@ def _action_kind(actions: specs.Array) -> str | None:
   if (
     isinstance(actions, specs.BoundedArray)
     and np.issubdtype(actions.dtype, np.floating)
+    and len(actions.shape) == 1
+    and actions.shape[0] > 0
     and np.all(actions.minimum == -1)
     and np.all(actions.maximum == 1)
   ):

@@ -12,6 +12,7 @@ environment that an actor calls in its own process.
 
 from programs.environments.errors import (
   CannotRenderError,
+  UnfitEnvironmentError,
   UnknownEnvironmentError,
 )
 from programs.environments.factory import (
@@ -19,13 +20,18 @@ from programs.environments.factory import (
   adapt,
   check_environment,
   make_environment_factory,
+  own_code,
+  try_out,
 )
 
 __all__ = [
   'CannotRenderError',
   'EnvironmentFactory',
+  'UnfitEnvironmentError',
   'UnknownEnvironmentError',
   'adapt',
   'check_environment',
   'make_environment_factory',
+  'own_code',
+  'try_out',
 ]

@@ -9,6 +9,10 @@ class UnknownEnvironmentError(ValueError):
   """No environment can be made from a name; the message says why."""
 
 
+class UnfitEnvironmentError(ValueError):
+  """No agent can use what an environment has or gives; the message says why."""
+
+
 class CannotRenderError(ValueError):
   """An environment cannot be drawn; the message says why."""
 

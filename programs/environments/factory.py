@@ -1,15 +1,18 @@
 """From an environment's name to the function that makes it."""
 
+import contextlib
 import dataclasses
 import importlib
 
 import dm_env
-import numpy as np
-import tree
-from dm_env import specs
 
+from programs import own_modules
 from programs.environments import rendering
-from programs.environments.errors import UnknownEnvironmentError
+from programs.environments.errors import (
+  CannotRenderError,
+  UnfitEnvironmentError,
+  UnknownEnvironmentError,
+)
 
 # Each is a module of this package, imported when asked for, which has
 # check(name) and make(name, seed), `name` without its scheme.
@@ -18,15 +21,13 @@ _SCHEMES = (
   'gym:ID, dm_control:DOMAIN:TASK, bsuite:NAME/NUMBER or '
   'module:PACKAGE.MODULE:FACTORY'
 )
-# Wider than this, a range stands for "unbounded", as float32's own does.
-_NO_RANGE = 1e30
 
 
 @dataclasses.dataclass(frozen=True)
 class EnvironmentFactory:
   """Makes the environment of one name; plain data, so it can be pickled.
 
-  Every environment is brought to the form that Acme's agents take; see `adapt`.
+  Every environment is brought to the form that agents take; see `adapt`.
 
   Attributes:
     name: scheme and name, such as 'gym:Pendulum-v1'.
@@ -42,6 +43,7 @@ class EnvironmentFactory:
 
     Raises:
       UnknownEnvironmentError: the name means no environment.
+      UnfitEnvironmentError: no agent can use it.
     """
     rendering.use_no_screen()
     family, name = _split(self.name)
@@ -49,24 +51,34 @@ class EnvironmentFactory:
 
 
 def adapt(environment: dm_env.Environment) -> dm_env.Environment:
-  """Returns an environment in the form that Acme's agents take.
-
-  Observations, rewards and discounts become 32-bit, and continuous actions are
-  scaled to [-1, 1] where they have bounds, and clipped on the way in.
-  """
+  """Returns it in the form of agents; see `adapter.AdaptedEnvironment`."""
   # Late, so that `check_environment` need not wait for Acme's imports.
-  import compat  # noqa: F401
+  from programs.environments import adapter
 
-  from acme import wrappers
-
-  if _can_be_rescaled(environment.action_spec()):
-    environment = wrappers.CanonicalSpecWrapper(environment, clip=True)
-  return wrappers.SinglePrecisionWrapper(environment)
+  return adapter.AdaptedEnvironment(environment)
 
 
 def make_environment_factory(name: str) -> EnvironmentFactory:
   """Returns the factory for a name; see `EnvironmentFactory`."""
   return EnvironmentFactory(name)
+
+
+def own_code(name: str) -> contextlib.AbstractContextManager[None]:
+  """Marks what an environment raises, refusals of ours aside.
+
+  See `own_modules.own_code`; `name` as for an `EnvironmentFactory`.
+  """
+  return own_modules.own_code(
+    f'the environment {name}',
+    (CannotRenderError, UnfitEnvironmentError, UnknownEnvironmentError),
+  )
+
+
+def try_out(environment: dm_env.Environment) -> None:
+  """Shows in one step what does not fit; see `adapter.try_out`."""
+  from programs.environments import adapter
+
+  adapter.try_out(environment)
 
 
 def check_environment(name: str) -> None:
@@ -94,16 +106,3 @@ def _split(name: str):
       f'{name!r} is not the name of an environment; write {_SCHEMES}'
     )
   return importlib.import_module(f'programs.environments.{scheme}'), rest
-
-
-def _can_be_rescaled(action_spec) -> bool:
-  """Whether all actions are continuous and have bounds that mean something.
-
-  Acme's wrapper would scale integers too, and make NaN of an infinite range.
-  """
-  return all(
-    isinstance(spec, specs.BoundedArray)
-    and np.issubdtype(spec.dtype, np.floating)
-    and np.all(spec.maximum.astype(float) - spec.minimum < _NO_RANGE)
-    for spec in tree.flatten(action_spec)
-  )

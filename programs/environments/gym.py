@@ -1,6 +1,5 @@
 """Gymnasium's environments: classic control, Box2D, MuJoCo and Atari."""
 
-import importlib
 from typing import Any
 
 import dm_env
@@ -8,6 +7,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs import registration
 
+from programs import own_modules
 from programs.environments import spaces
 from programs.environments.errors import (
   UnknownEnvironmentError,
@@ -74,7 +74,7 @@ class GymnasiumEnvironment(dm_env.Environment):
     observation, reward, terminated, truncated, _ = self._environment.step(
       spaces.to_action(self._environment.action_space, action)
     )
-    observation, reward = self._to_arrays(observation), float(reward)
+    observation = self._to_arrays(observation)
     self._reset_next_step = terminated or truncated
     if terminated:
       return dm_env.termination(reward, observation)
@@ -126,7 +126,7 @@ def make(name: str, seed: int) -> dm_env.Environment:
     kwargs['frameskip'] = 1
   try:
     environment = gymnasium.make(spec, render_mode=_render_mode(spec), **kwargs)
-  except (ImportError, gymnasium.error.Error) as e:
+  except gymnasium.error.DependencyNotInstalled as e:
     raise UnknownEnvironmentError(f'gym:{name} cannot be made: {e}') from e
   if _is_atari(spec):
     environment = _preprocess_atari(environment)
@@ -140,9 +140,9 @@ def _find_spec(name: str) -> registration.EnvSpec:
     package = 'ale_py'
   try:
     if package:
-      importlib.import_module(package)
+      own_modules.load(package)
     spec = gymnasium.spec(environment_id)
-  except (ImportError, gymnasium.error.Error) as e:
+  except (ValueError, gymnasium.error.Error) as e:
     near = nearest(environment_id, gymnasium.registry, 'gym:')
     raise UnknownEnvironmentError(
       f'gym:{name} is not an environment of Gymnasium; nearest: {near} ({e})'

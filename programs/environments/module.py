@@ -3,13 +3,8 @@
 import inspect
 from collections.abc import Callable
 
-import compat  # noqa: F401
-
 import dm_env
 import gymnasium
-import numpy as np
-import tree
-from acme import wrappers
 
 from programs import own_modules
 from programs.environments import gym
@@ -53,22 +48,7 @@ def make(name: str, seed: int) -> dm_env.Environment:
       f'module:{name} returned a {type(environment).__name__}, and must return '
       'a dm_env.Environment or a gymnasium.Env'
     )
-  return _RewardAsSpecified(environment)
-
-
-class _RewardAsSpecified(wrappers.EnvironmentWrapper):
-  """Gives rewards the dtype of their spec, so that `reward=1` is a float."""
-
-  def step(self, action) -> dm_env.TimeStep:
-    timestep = super().step(action)
-    if timestep.first():
-      return timestep
-    reward = tree.map_structure(
-      lambda spec, value: np.asarray(value, spec.dtype),
-      self.reward_spec(),
-      timestep.reward,
-    )
-    return timestep._replace(reward=reward)
+  return environment
 
 
 def _find_factory(name: str) -> Callable[..., object]:

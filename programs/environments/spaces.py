@@ -4,6 +4,8 @@ import numpy as np
 from dm_env import specs
 from gymnasium import spaces
 
+from programs.environments.errors import UnfitEnvironmentError
+
 
 def to_spec(space: spaces.Space, name: str):
   """Returns the spec, or nest of specs, of the values of a space.
@@ -14,7 +16,7 @@ def to_spec(space: spaces.Space, name: str):
     name: what the values are, for the specs and for errors.
 
   Raises:
-    ValueError: the space, or one inside it, is of another kind.
+    UnfitEnvironmentError: the space, or one inside it, is of another kind.
   """
   if isinstance(space, spaces.Dict):
     return {k: to_spec(s, f'{name}/{k}') for k, s in space.spaces.items()}
@@ -31,7 +33,7 @@ def to_spec(space: spaces.Space, name: str):
   elif isinstance(space, spaces.MultiBinary):
     low, high = 0, 1
   else:
-    raise ValueError(
+    raise UnfitEnvironmentError(
       f'{name}: a {type(space).__name__} space has no array spec. Wrap the '
       'environment so that it has a Box, Discrete, MultiDiscrete, MultiBinary, '
       'Dict or Tuple space here.'
@@ -39,16 +41,42 @@ def to_spec(space: spaces.Space, name: str):
   return specs.BoundedArray(space.shape, space.dtype, low, high, name)
 
 
-def to_arrays(space: spaces.Space, value):
-  """Returns a space's value as the nest of arrays that `to_spec` describes."""
+def to_arrays(space: spaces.Space, value, name: str = 'observation'):
+  """Returns a space's value as the nest of arrays that `to_spec` describes.
+
+  Their shapes and dtypes are those of the value, right or wrong.
+
+  Args:
+    space: of which kinds, see `to_spec`.
+    value: of the space.
+    name: what the value is, for errors.
+
+  Raises:
+    UnfitEnvironmentError: a part of a Dict or Tuple is missing.
+  """
   if isinstance(space, spaces.Dict):
-    return {k: to_arrays(s, value[k]) for k, s in space.spaces.items()}
+    return {
+      k: to_arrays(s, _part(value, k, name), f'{name}/{k}')
+      for k, s in space.spaces.items()
+    }
   if isinstance(space, spaces.Tuple):
-    return tuple(map(to_arrays, space.spaces, value))
+    return tuple(
+      to_arrays(s, _part(value, i, name), f'{name}/{i}')
+      for i, s in enumerate(space.spaces)
+    )
   if isinstance(space, spaces.Discrete):
     # A DiscreteArray counts from 0, a Discrete space from where it likes.
     value = value - space.start
-  return np.asarray(value, space.dtype)
+  return np.asarray(value)
+
+
+def _part(value, key, name: str):
+  try:
+    return value[key]
+  except (IndexError, KeyError, TypeError) as e:
+    raise UnfitEnvironmentError(
+      f'the {name} has no part {key!r}, and its space does'
+    ) from e
 
 
 def to_action(space: spaces.Space, action):
@@ -62,5 +90,5 @@ def to_action(space: spaces.Space, action):
   action = np.asarray(action, space.dtype)
   if isinstance(space, spaces.Box):
     # Scaling from [-1, 1] in float32 can end one ulp outside.
-    return np.clip(action, space.low, space.high)
+    return np.asarray(np.clip(action, space.low, space.high))
   return action

@@ -1,6 +1,7 @@
 """A stop gets through to a loop wherever it waits, and loggers are closed."""
 
 import gc
+import sys
 import threading
 import time
 
@@ -62,6 +63,22 @@ def test_a_failure_reaches_the_node_after_closing(manager):
   with pytest.raises(RuntimeError, match='no such joint'):
     worker.StoppableWorker(_Loop(fail), [lambda: closed.append(1)]).run()
   assert closed == [1]
+
+
+@pytest.mark.parametrize('code, text', [(3, '3'), (0, '0'), (None, '')])
+def test_an_exit_that_nobody_asked_for_is_a_failure(manager, code, text):
+  closed = []
+  with pytest.raises(RuntimeError, match=rf'sys.exit\({text}\)') as caught:
+    worker.StoppableWorker(
+      _Loop(lambda: sys.exit(code)), [lambda: closed.append(1)]
+    ).run()
+  assert closed == [1]
+  assert isinstance(caught.value.__cause__, SystemExit)
+
+
+def test_an_exit_while_the_program_stops_is_none(manager):
+  manager.stop()
+  worker.StoppableWorker(_Loop(lambda: sys.exit(3))).run()
 
 
 def test_one_failed_close_does_not_keep_the_next_from_it(manager):

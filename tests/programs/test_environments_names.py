@@ -14,7 +14,7 @@ from programs.environments import errors
     ('gym:', 'write gym:ID'),
     ('gym:NoSuch-v0', '^gym:NoSuch-v0 is not .* nearest: gym:'),
     ('gym:Pendulum-v7', 'nearest: gym:Pendulum-v1'),
-    ('gym:no_such_package:Id-v0', "No module named 'no_such_package'"),
+    ('gym:no_such_package:Id-v0', 'no_such_package cannot be imported'),
     ('dm_control:cartpole:swing', 'nearest: dm_control:cartpole:swingup'),
     ('bsuite:cacth/0', 'nearest: bsuite:catch/0'),
     ('module:no_such_package:f', 'no_such_package cannot be imported'),

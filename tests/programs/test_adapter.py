@@ -1,0 +1,231 @@
+"""What environments give and take reaches agents whole, or is refused."""
+
+import compat  # noqa: F401
+
+import dm_env
+import gymnasium
+import ml_dtypes
+import numpy as np
+import pytest
+from dm_env import specs
+from gymnasium import spaces
+
+from programs import environments
+from programs.environments import gym
+
+
+class _Env(gymnasium.Env):
+  """Gives what it is told, and remembers what it was given."""
+
+  def __init__(self, observations, values, actions=None, reward=1.0):
+    self.observation_space = observations
+    self.action_space = actions or spaces.Discrete(2)
+    self.values, self.reward = list(values), reward
+    self.given = []
+
+  def reset(self, *, seed=None, options=None):
+    return self.values.pop(0), {}
+
+  def step(self, action):
+    self.given.append(action)
+    return self.values.pop(0), self.reward, False, False, {}
+
+
+class _DmEnv(dm_env.Environment):
+  """Rewards are int[1]."""
+
+  def __init__(self, observation_spec, action_spec, value=None):
+    self._specs = observation_spec, action_spec
+    self.value, self.given = value, None
+
+  def observation_spec(self):
+    return self._specs[0]
+
+  def action_spec(self):
+    return self._specs[1]
+
+  def reward_spec(self):
+    return specs.Array((1,), np.int64, 'points')
+
+  def reset(self):
+    return dm_env.restart(self.value)
+
+  def step(self, action):
+    self.given = action
+    return dm_env.termination([3], self.value)
+
+
+def _adapt(env):
+  if isinstance(env, gymnasium.Env):
+    env = gym.GymnasiumEnvironment(env, 0)
+  return environments.adapt(env)
+
+
+def _box(dtype=np.float32, shape=(2,), low=-1, high=1):
+  return spaces.Box(low, high, shape, dtype)
+
+
+@pytest.mark.parametrize(
+  'space, value, dtype',
+  [
+    (_box(np.float64), np.array([0.1, 5]), np.float32),
+    (_box(np.float16), np.array([0.5, 1], np.float16), np.float32),
+    (_box(), [0.25, 1], np.float32),
+    (_box(), np.array([np.nan, -np.inf]), np.float32),
+    (_box(), np.array([1, 0]), np.float32),
+    (_box(shape=()), 0.5, np.float32),
+    (_box(shape=(2, 3)), np.ones((3, 2)).T, np.float32),
+    (_box(np.int64), np.array([2**31 - 1, -1]), np.int32),
+    (_box(np.uint32, high=9, low=0), np.array([0, 9]), np.int32),
+    (_box(np.uint64, high=2**60, low=0), np.array([0, 2**60]), np.float32),
+    (_box(np.uint8, high=255, low=0), np.array([0, 255]), np.uint8),
+    (spaces.MultiBinary(2), np.array([True, False]), np.int8),
+    (spaces.Discrete(3, start=7), 9, np.int32),
+  ],
+)
+def test_observations_keep_their_values(space, value, dtype):
+  environment = _adapt(_Env(space, [value]))
+  observation = environment.reset().observation
+  spec = environment.observation_spec()
+  assert (observation.shape, observation.dtype) == (spec.shape, dtype)
+  assert spec.dtype == dtype
+  assert observation.flags.c_contiguous
+  expected = np.asarray(value) - getattr(space, 'start', 0)
+  np.testing.assert_allclose(observation, expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+  'space, value, message',
+  [
+    (_box(np.float64), np.array([1, 1e300]), 'observation .* 1e.300, which fl'),
+    (_box(), np.ones(3), r'shape \(3,\), and its spec \(2,\)'),
+    (_box(np.int32), np.array([0.5, 1]), 'value 0.5, which int32'),
+    (_box(np.int64), np.array([2**31, 1]), 'value 2147483648, which int32'),
+    (_box(np.uint8, low=0), np.array([-1, 1]), 'value -1, which uint8'),
+    (_box(), np.array(['a', 'b']), 'of dtype <U1'),
+    (_box(), None, 'shape'),
+    (_box(shape=()), None, 'None, of dtype object'),
+    (_box(), np.array([1j, 1]), 'of dtype complex'),
+    (
+      spaces.Dict(a=_box(), b=spaces.Dict(c=_box(np.int32))),
+      {'a': np.ones(2), 'b': {'c': np.array([np.nan, 1])}},
+      'observation/b/c has the value nan',
+    ),
+    (spaces.Dict(a=_box()), {'b': np.ones(2)}, "has no part 'a'"),
+    (spaces.Tuple([_box(), _box()]), (np.ones(2),), 'has no part 1'),
+  ],
+)
+def test_an_observation_that_is_not_of_its_space_is_named(
+  space, value, message
+):
+  environment = _adapt(_Env(space, [value]))
+  with pytest.raises(environments.UnfitEnvironmentError, match=message):
+    environment.reset()
+
+
+def test_an_observation_is_looked_at_at_each_step():
+  environment = _adapt(_Env(_box(), [np.ones(2), np.full(2, 1e39)]))
+  with pytest.raises(environments.UnfitEnvironmentError, match='1e.39'):
+    environments.try_out(environment)
+
+
+def test_an_observation_outlives_the_array_that_it_came_in():
+  array = np.ones(2, np.float32)
+  first = _adapt(_Env(_box(), [array])).reset().observation
+  array[:] = 0
+  np.testing.assert_array_equal(first, 1)
+
+
+@pytest.mark.parametrize(
+  'reward', [2, np.int64(2), np.array([2]), np.array([[2.0]]), '2', None, 1e39]
+)
+def test_a_reward_is_one_number(reward):
+  environment = _adapt(_Env(_box(), [np.ones(2)] * 2, reward=reward))
+  environment.reset()
+  if reward in ('2', None, 1e39):
+    with pytest.raises(environments.UnfitEnvironmentError, match='the reward'):
+      environment.step(0)
+    return
+  found = environment.step(0).reward
+  assert (found, found.shape, found.dtype) == (2, (), np.float32)
+
+
+@pytest.mark.parametrize(
+  'space, action, given',
+  [
+    (_box(shape=()), [0.5], 0.5),
+    (_box(shape=(1, 1), high=3), [0.5], [[2.0]]),
+    (_box(shape=(2, 2)), [1, -9, 0, 9], [[1, -1], [0, 1]]),
+    (
+      _box(np.float64, low=np.array([0, -4]), high=np.array([1, 4])),
+      [0, 1],
+      [0.5, 4],
+    ),
+    (_box(np.float16), [1, -1], [1, -1]),
+    (_box(low=2, high=2), [1, -1], [2, 2]),
+    (_box(np.int64, (1, 1), 5, 7), 2, [[7]]),
+    (spaces.MultiDiscrete([3], start=[4]), 1, [5]),
+    (spaces.MultiDiscrete([2, 3]), [1, 2], [1, 2]),
+    (spaces.Discrete(3, start=-1), 0, -1),
+  ],
+)
+def test_an_action_reaches_the_environment_in_its_own_form(
+  space, action, given
+):
+  env = _Env(_box(), [np.ones(2)] * 2, space)
+  environment = _adapt(env)
+  environment.reset()
+  action = np.asarray(action, environment.action_spec().dtype)
+  assert action.shape == environment.action_spec().shape
+  environment.step(action)
+  (found,) = env.given
+  assert space.contains(found)
+  np.testing.assert_array_equal(found, given)
+
+
+def test_actions_in_a_dict_are_adapted_one_by_one():
+  space = spaces.Dict(a=_box(shape=(1, 2), high=3), b=spaces.MultiDiscrete([4]))
+  env = _Env(_box(), [np.ones(2)] * 2, space)
+  environment = _adapt(env)
+  spec = environment.action_spec()
+  assert spec['a'].shape == (2,)
+  assert spec['b'].num_values == 4
+  environment.reset()
+  environment.step({'a': np.array([0, 1], np.float32), 'b': np.int32(3)})
+  np.testing.assert_array_equal(env.given[0]['a'], [[1, 3]])
+  np.testing.assert_array_equal(env.given[0]['b'], [3])
+
+
+def test_an_environment_of_dm_env_is_adapted_alike():
+  value = {'x': np.ones(2, ml_dtypes.bfloat16), 'y': (True, 2**30)}
+  spec = {
+    'x': specs.Array((2,), ml_dtypes.bfloat16),
+    'y': (specs.Array((), bool), specs.Array((), np.int64)),
+  }
+  env = _DmEnv(spec, specs.BoundedArray((), np.float64, 0, 10), value)
+  environment = _adapt(env)
+  observation = environment.reset().observation
+  assert observation['x'].dtype == np.float32
+  assert [x.dtype for x in observation['y']] == [bool, np.int32]
+  timestep = environment.step(np.array([0.0], np.float32))
+  assert env.given == 5.0
+  assert (timestep.reward, timestep.reward.shape) == (3, ())
+  assert timestep.discount == 0
+  environment.reward_spec().validate(timestep.reward)
+  environment.discount_spec().validate(timestep.discount)
+  env.value = {'x': np.ones(2)}
+  with pytest.raises(environments.UnfitEnvironmentError, match='structure'):
+    environment.reset()
+
+
+@pytest.mark.parametrize(
+  'spec',
+  [
+    specs.StringArray(()),
+    specs.Array((), 'datetime64[s]'),
+    specs.Array((), complex),
+  ],
+)
+def test_what_is_no_number_is_refused(spec):
+  with pytest.raises(environments.UnfitEnvironmentError, match='observation/a'):
+    _adapt(_DmEnv({'a': spec}, specs.DiscreteArray(2)))
