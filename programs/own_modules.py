@@ -20,6 +20,7 @@ _MACHINERY = (
   'agents/overrides.py',
   'environments/adapter.py',
   'environments/factory.py',
+  'environments/forms.py',
   'environments/gym.py',
   'environments/module.py',
   'own_modules.py',

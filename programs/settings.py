@@ -4,10 +4,14 @@ Nothing heavy is imported before the values have been checked: Acme takes
 seconds, which a wrong flag should not.
 """
 
+import contextlib
 import dataclasses
+import functools
 import pathlib
+import sys
+import threading
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from files import damage
@@ -15,6 +19,7 @@ from nodes import schedule
 from programs import agents, environments, own_modules
 
 MAX_SEED = 2**31 - 1
+_SLOW_SECONDS = 15.0
 
 
 class WrongUsage(ValueError):
@@ -127,7 +132,8 @@ class Settings:
     """Returns the spec of an environment that has made a step."""
     from acme import specs
 
-    with environments.own_code(self.env):
+    text = f'launch.py: nothing starts before --env={self.env} has made a step'
+    with _said_if_slow(text), environments.own_code(self.env):
       environment = make_environment(self.seed)
       try:
         environments.try_out(environment)
@@ -189,6 +195,19 @@ def make_settings(values: Mapping[str, Any]) -> Settings:
   if source and not source.startswith('minari:'):
     values = {**values, 'demonstrations': str(pathlib.Path(source).absolute())}
   return Settings(**values)
+
+
+@contextlib.contextmanager
+def _said_if_slow(text: str) -> Iterator[None]:
+  """Prints a text if what is done inside takes long, or for ever."""
+  print_it = functools.partial(print, text, file=sys.stderr, flush=True)
+  timer = threading.Timer(_SLOW_SECONDS, print_it)
+  timer.daemon = True
+  timer.start()
+  try:
+    yield
+  finally:
+    timer.cancel()
 
 
 def _name(flag: str, function: Any, *args: Any) -> Any:

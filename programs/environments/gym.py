@@ -1,5 +1,6 @@
 """Gymnasium's environments: classic control, Box2D, MuJoCo and Atari."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dm_env
@@ -10,6 +11,7 @@ from gymnasium.envs import registration
 from programs import own_modules
 from programs.environments import spaces
 from programs.environments.errors import (
+  UnfitEnvironmentError,
   UnknownEnvironmentError,
   nearest,
   require,
@@ -63,7 +65,9 @@ class GymnasiumEnvironment(dm_env.Environment):
     return self._environment.metadata
 
   def reset(self) -> dm_env.TimeStep:
-    observation, _ = self._environment.reset(seed=self._seed)
+    observation, _ = _parts(
+      'reset', ('observation', 'info'), self._environment.reset(seed=self._seed)
+    )
     self._seed = None
     self._reset_next_step = False
     return dm_env.restart(self._to_arrays(observation))
@@ -71,8 +75,11 @@ class GymnasiumEnvironment(dm_env.Environment):
   def step(self, action) -> dm_env.TimeStep:
     if self._reset_next_step:
       return self.reset()
-    observation, reward, terminated, truncated, _ = self._environment.step(
-      spaces.to_action(self._environment.action_space, action)
+    action = spaces.to_action(self._environment.action_space, action)
+    observation, reward, terminated, truncated, _ = _parts(
+      'step',
+      ('observation', 'reward', 'terminated', 'truncated', 'info'),
+      self._environment.step(action),
     )
     observation = self._to_arrays(observation)
     self._reset_next_step = terminated or truncated
@@ -97,6 +104,18 @@ class GymnasiumEnvironment(dm_env.Environment):
 
   def _to_arrays(self, observation):
     return spaces.to_arrays(self._environment.observation_space, observation)
+
+
+def _parts(method: str, names: Sequence[str], given: Any) -> tuple[Any, ...]:
+  """Returns what a method gave, which older Gym's gives otherwise."""
+  is_several = isinstance(given, tuple | list)
+  if not is_several or len(given) != len(names):
+    count = f' of {len(given)}' if is_several else ''
+    raise UnfitEnvironmentError(
+      f"{method}() gives a {type(given).__name__}{count}; Gymnasium's gives "
+      f'({", ".join(names)})'
+    )
+  return tuple(given)
 
 
 def check(name: str) -> None:

@@ -229,3 +229,26 @@ def test_an_environment_of_dm_env_is_adapted_alike():
 def test_what_is_no_number_is_refused(spec):
   with pytest.raises(environments.UnfitEnvironmentError, match='observation/a'):
     _adapt(_DmEnv({'a': spec}, specs.DiscreteArray(2)))
+
+
+@pytest.mark.parametrize(
+  'given, message',
+  [
+    ((np.ones(2), 1.0, True, {}), r'step\(\) gives a tuple of 4; Gymnasium'),
+    (None, r'step\(\) gives a NoneType; Gymnasium'),
+  ],
+)
+def test_a_step_of_older_gyms_form_is_named(given, message, monkeypatch):
+  env = _Env(_box(), [np.ones(2)])
+  monkeypatch.setattr(env, 'step', lambda action: given)
+  with pytest.raises(environments.UnfitEnvironmentError, match=message):
+    environments.try_out(_adapt(env))
+
+
+def test_what_is_no_spec_and_no_timestep_is_named(monkeypatch):
+  with pytest.raises(environments.UnfitEnvironmentError, match='no spec of dm'):
+    _adapt(_DmEnv(None, specs.DiscreteArray(2)))
+  env = _DmEnv(specs.Array((), float), specs.DiscreteArray(2), 1.0)
+  monkeypatch.setattr(env, 'reset', lambda: (1.0, 0.0))
+  with pytest.raises(environments.UnfitEnvironmentError, match='gives a tuple'):
+    environments.try_out(_adapt(env))

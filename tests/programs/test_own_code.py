@@ -8,7 +8,7 @@ import pytest
 from absl.testing import flagsaver
 
 import launch
-from programs import agents, environments, own_modules
+from programs import agents, environments, own_modules, settings
 
 _ENVIRONMENT = """
 import os
@@ -173,6 +173,14 @@ def test_an_environment_that_gives_what_it_does_not_say_is_one_sentence(run):
   assert code == 2, error
   assert error.startswith('launch.py: --env: the observation has shape (1,)')
   assert error.count('\n') == 1
+
+
+def test_an_environment_that_takes_long_is_said(run, monkeypatch):
+  monkeypatch.setattr(settings, '_SLOW_SECONDS', 0.0)
+  text = _ENVIRONMENT.format(statement='__import__("time").sleep(0.2)')
+  code, error = run(text, 'reset', '--env=module:mine:Env', '--agent=dqn')
+  said = 'nothing starts before --env=module:mine:Env has made a step'
+  assert (code, error) == (0, f'launch.py: {said}\n')
 
 
 def test_ctrl_c_in_ones_own_code_goes_through():
