@@ -34,6 +34,7 @@ from programs import (
   own_modules,
   resuming,
   scale,
+  stopping,
   submitting,
   vertex,
 )
@@ -63,7 +64,7 @@ def main(argv: list[str]) -> int:
     if cli.STATUS.value:
       return commands.show_status(_run_dir())
     if cli.STOP.value:
-      return commands.stop(_run_dir())
+      return stopping.stop(_run_dir())
     if cli.SCALE.value is not None:
       return scale.scale(_run_dir(), cli.SCALE.value)
     if cli.REPORT.value:

@@ -48,17 +48,16 @@ class RestartBudget:
     Args:
       now: by the monotonic clock.
       lived: seconds from the task's start to its crash.
-      is_own: whether the task crashed by itself. What becomes of its node costs
-        it nothing.
+      is_own: whether the task crashed by itself. That its node is lost soon
+        after a start does not mean that it would be again.
     """
     if self._policy is None:
       return None
-    if not is_own:
-      return 0.0
-    is_early = lived < self._policy.early
-    self._early_in_a_row = self._early_in_a_row + 1 if is_early else 0
-    if self._early_in_a_row > self._policy.max_early_restarts:
-      return None
+    if is_own:
+      is_early = lived < self._policy.early
+      self._early_in_a_row = self._early_in_a_row + 1 if is_early else 0
+      if self._early_in_a_row > self._policy.max_early_restarts:
+        return None
     while self._times and now - self._times[0] > self._policy.window:
       self._times.popleft()
     if len(self._times) >= self._policy.max_restarts:

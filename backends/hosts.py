@@ -4,10 +4,11 @@ However the agents get there: a backend says how each is reached.
 """
 
 import contextlib
+import functools
 import os
-import signal
+import shutil
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import launchpad as lp
@@ -21,6 +22,7 @@ from backends import (
   machines,
   output,
   scaling,
+  stops,
 )
 from backends import config as config_lib
 
@@ -37,6 +39,22 @@ class Growth(NamedTuple):
   place: Callable[[Sequence[str]], Sequence[agent_client.Node]]
 
 
+@contextlib.contextmanager
+def own_folder(path: str) -> Iterator[None]:
+  """Makes a folder of a run's own, and leaves nothing of it.
+
+  Args:
+    path: the same on all nodes; only this user may look into it.
+  """
+  remove = functools.partial(shutil.rmtree, path, ignore_errors=True)
+  with stops.undoing(remove):
+    os.makedirs(path, mode=0o700)
+    try:
+      yield
+    finally:
+      remove()
+
+
 def run(
   program: lp.Program | Callable[[], lp.Program],
   nodes: Sequence[agent_client.Node],
@@ -44,7 +62,7 @@ def run(
   *,
   config: config_lib.LocalConfig,
   on_line: output.OnLine | None = None,
-  signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM),
+  signals: Sequence[int] = stops.SIGNALS,
   growth: Growth | None = None,
 ) -> tuple[config_lib.Result, bool]:
   """Runs a program to its end, and leaves no process of it on any node.

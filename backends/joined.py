@@ -8,9 +8,8 @@ import contextlib
 import functools
 import os
 import pathlib
-import shutil
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable
 
 import launchpad as lp
@@ -95,9 +94,6 @@ def _meet(
 @contextlib.contextmanager
 def shared_directory(config: config_lib.LocalConfig):
   """Makes a folder of the run's own where all nodes see it, for a while."""
-  os.makedirs(config.log_dir, exist_ok=True)
-  directory = tempfile.mkdtemp(prefix='.nodes-', dir=config.log_dir)
-  try:
+  directory = os.path.join(config.log_dir, f'.nodes-{secrets.token_hex(6)}')
+  with hosts.own_folder(directory):
     yield directory
-  finally:
-    shutil.rmtree(directory, ignore_errors=True)

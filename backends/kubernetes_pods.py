@@ -54,6 +54,9 @@ def spec(
     'terminationGracePeriodSeconds': _GRACE_SECS,
     'automountServiceAccountToken': False,
     'enableServiceLinks': False,
+    # The first process of a container that has its own does not hear signals
+    # before it has handlers, which the interpreter's start takes.
+    'shareProcessNamespace': True,
     'securityContext': {
       'runAsNonRoot': True,
       'runAsUser': _USER,

@@ -27,6 +27,7 @@ from backends import (
   output,
   slurm_job,
   slurm_script,
+  stops,
 )
 from backends import config as config_lib
 from backends import resources as resources_lib
@@ -78,11 +79,8 @@ def run(
   directory = os.path.join(config.log_dir, f'.slurm-{job}')
   # That of an earlier start of the same job, if that was killed.
   shutil.rmtree(directory, ignore_errors=True)
-  os.makedirs(directory)
-  try:
+  with hosts.own_folder(directory):
     result, lost = _run(program, config, on_line, directory)
-  finally:
-    shutil.rmtree(directory, ignore_errors=True)
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   restarts = int(os.environ.get('SLURM_RESTART_COUNT', '0'))
@@ -111,7 +109,7 @@ def _run(
     directory,
     config=config,
     on_line=on_line,
-    signals=(signal.SIGINT, signal.SIGTERM, signal.SIGUSR1),
+    signals=(*stops.SIGNALS, signal.SIGUSR1),
   )
 
 

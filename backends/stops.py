@@ -56,6 +56,28 @@ def undoing(undo):
     _undoing.remove(undo)
 
 
+@contextlib.contextmanager
+def holding_back():
+  """Has signals wait meanwhile; yields what tells whether one has come.
+
+  For the start of a library in C++ that would take them over: its threads never
+  get one, and whoever handled them before does so again afterwards. Does
+  nothing outside the main thread, which has the handlers.
+  """
+  if threading.current_thread() is not threading.main_thread():
+    yield lambda: False
+    return
+  before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+  try:
+    yield lambda: bool(signal.sigpending() & set(SIGNALS))
+  finally:
+    for signum in SIGNALS:
+      handler = signal.getsignal(signum)
+      if handler is not None:
+        signal.signal(signum, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def exit_code(error):
   """Returns the exit code that a `SystemExit` asks for, and prints its text."""
   if error.code is None or isinstance(error.code, int):

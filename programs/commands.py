@@ -4,11 +4,8 @@ import contextlib
 import os
 import pathlib
 import shlex
-import signal
-import socket
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backends import slurm_job
@@ -22,8 +19,6 @@ from reporting.sinks import followers
 _POLICY = 'policy'
 # Nobody waits for it but who asked.
 _SEND_SECONDS = 600
-# Twice the time of grace that the launcher gives its processes.
-_STOP_SECONDS = 30.0
 
 
 def show_status(run_dir: str | None) -> int:
@@ -44,6 +39,9 @@ def show_status(run_dir: str | None) -> int:
     state = None
   if state is not None:
     screen.show(f'job {number} of Slurm: {state}')
+  if begins(pathlib.Path(run_dir)):
+    screen.show(f'{run_dir}: starting; it has no processes yet')
+    return 0
   try:
     screen.show(status.page(run_dir))
   except FileNotFoundError as e:
@@ -51,6 +49,21 @@ def show_status(run_dir: str | None) -> int:
     if state is None:
       raise WrongUsage(f'--run_dir: {e}') from e
   return 0
+
+
+def begins(run_dir: pathlib.Path) -> bool:
+  """Whether a run has only begun: what its directory tells is not of it yet."""
+  from backends import kubernetes_manifests, status
+
+  try:
+    launcher = status.read(str(run_dir / 'logs'))['launcher']
+  except FileNotFoundError:
+    launcher = None
+  # Once the run is `ended`, its launcher still writes what came of it.
+  if launcher and (launcher['alive'] or status.is_there(launcher)):
+    return False
+  # A launcher on Kubernetes, where this is typed in its pod, has no lock.
+  return kubernetes_manifests.in_launcher() or run_dir_lib.is_taken(run_dir)
 
 
 def job(run_dir: pathlib.Path) -> tuple[str | None, str | None]:
@@ -67,62 +80,6 @@ def job(run_dir: pathlib.Path) -> tuple[str | None, str | None]:
     return number, None if number is None else slurm_job.state(number)
   except slurm_job.SlurmError as e:
     raise WrongUsage(f'--run_dir: {run_dir} ran on Slurm: {e}') from e
-
-
-def stop(run_dir: str | None) -> int:
-  """Stops a run, wherever it runs, and returns when it has ended.
-
-  Raises:
-    WrongUsage: there is none that goes on, or it cannot be reached from here.
-  """
-  from backends import status
-
-  if not run_dir:
-    raise WrongUsage('--stop: say which run with --run_dir')
-  path = pathlib.Path(run_dir).absolute()
-  number, state = job(path)
-  if state is not None:
-    screen.show(f'job {number} of Slurm: {state}; it is cancelled')
-    try:
-      slurm_job.cancel(number)
-    except (slurm_job.SlurmError, TimeoutError) as e:
-      screen.show(f'launch.py: {e}', file=sys.stderr)
-      return 1
-    screen.show('stopped')
-    return 0
-  launcher = status.living(str(path / 'logs'))
-  if launcher is None and run_dir_lib.is_taken(path):
-    raise WrongUsage(f'--stop: the run in {path} only begins; try again soon')
-  if launcher is None:
-    raise WrongUsage(f'--stop: no run goes on in {path}')
-  if launcher['host'] != socket.gethostname():
-    raise WrongUsage(
-      f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
-      'there'
-    )
-  return _terminate(launcher)
-
-
-def _terminate(launcher: Mapping[str, Any]) -> int:
-  """Asks the launcher of a run of this machine to stop, and waits for it."""
-  from backends import status
-
-  pid = launcher['pid']
-  with contextlib.suppress(ProcessLookupError):
-    os.kill(pid, signal.SIGTERM)
-  deadline = time.monotonic() + _STOP_SECONDS
-  # Once the run is `ended`, its launcher still writes what came of it.
-  while status.is_there(launcher):
-    if time.monotonic() > deadline:
-      screen.show(
-        f'launch.py: process {pid} has not ended within {_STOP_SECONDS:.0f} s '
-        'of SIGTERM',
-        file=sys.stderr,
-      )
-      return 1
-    time.sleep(0.1)
-  screen.show('stopped')
-  return 0
 
 
 def write_report(named: Sequence[str], path: str | None) -> int:

@@ -39,6 +39,8 @@ def scale(run_dir: str | None, text: str) -> int:
     )
   log_dir = str(path / 'logs')
   launcher = status.living(log_dir)
+  if launcher is None and commands.begins(path):
+    raise WrongUsage(f'--scale: the run in {path} only begins; try again soon')
   if launcher is None:
     raise WrongUsage(f'--scale: no run goes on in {path}')
   answer = _ask(log_dir, role, int(number))

@@ -8,7 +8,7 @@ import time
 
 import launchpad as lp
 
-from backends import local
+from backends import joined, links, local, stops
 from tests.backends import helpers
 
 
@@ -96,3 +96,15 @@ def crashing(directory):
 
   program = helpers.program(noisy=noisy, crash=crash)
   return local.run(program).exit_code
+
+
+def joining(directory):
+  """Waits for agents, as the launcher does that Kubernetes starts."""
+  stops.begin()
+  key_path = pathlib.Path(directory, 'key')
+  key_path.write_text('the key')
+  os.environ.update({links.LISTEN: '0', links.KEY_FILE: str(key_path)})
+  program = lp.Program('server')
+  program.add_node(lp.CourierNode(dict), label='server')
+  config = local.LocalConfig(log_dir=directory)
+  return joined.run(program, config=config).exit_code

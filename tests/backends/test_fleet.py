@@ -142,13 +142,13 @@ def test_an_agent_that_is_lost_before_it_has_a_port_is_replaced(
   assert task['addresses'] == ['127.0.0.1:7']
 
 
-def test_a_node_that_is_lost_again_and_again_costs_its_task_nothing(
+def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
   door, marker
 ):
   program = helpers.program(task=lambda: None)
 
   def act():
-    for _ in range(12):
+    for _ in range(8):
       agent = _ActedAgent(door, 'task/0')
       agent.start('task/0')
       agent.get_lost()
@@ -163,7 +163,24 @@ def test_a_node_that_is_lost_again_and_again_costs_its_task_nothing(
       [_joined(door, 'task/0')], program, marker, restart=restart
     )
   assert (result.exit_code, result.cause) == (0, None)
-  assert result.restarts == {'task/0': 12}
+  assert result.restarts == {'task/0': 8}
+
+
+def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
+  program = helpers.program(task=lambda: None)
+
+  def act():
+    for _ in range(3):
+      agent = _ActedAgent(door, 'task/0')
+      agent.start('task/0')
+      agent.get_lost()
+
+  restart = {'task': local.RestartPolicy(max_restarts=2)}
+  with _acting(act):
+    result, _ = _run_on(
+      [_joined(door, 'task/0')], program, marker, restart=restart
+    )
+  assert (result.exit_code, result.cause.task) == (1, 'task/0')
 
 
 @pytest.mark.parametrize('returns', [True, False])

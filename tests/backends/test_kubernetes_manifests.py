@@ -158,6 +158,8 @@ def test_only_pods_of_the_run_get_in_and_have_its_key():
     (key,) = (each for each in _pod(job)['volumes'] if each['name'] == 'key')
     assert key['secret'] == {'secretName': _NAME, 'defaultMode': 0o400}
     # Without it the user who is not root could not read that.
+    # Else the interpreter's start would be deaf to signals.
+    assert _pod(job)['shareProcessNamespace']
     assert _pod(job)['securityContext']['fsGroup']
     assert _pod(job)['securityContext']['runAsNonRoot']
 
