@@ -1,18 +1,21 @@
-"""What a Reverb server answers, read without copying its payload.
+"""One item as a Reverb server sends it, read without copying its payload.
 
 The field numbers are those of Reverb 0.7's `reverb_service.proto` and
 `schema.proto`, and of TensorFlow's `tensor.proto`.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import cramjam
-from reverb.cc import schema_pb2
 
 from container import wire
+from reverb_wire import protobuf
 
-_LENGTH_DELIMITED = 2
+_PART = memoryview
+# No stream of snappy's holds more than so much a byte.
+_MOST_COMPRESSED = 32
+# NumPy's limit, and Reverb's axis of time.
+_MOST_DIMENSIONS = 33
 
 
 class WireLeaf(NamedTuple):
@@ -23,136 +26,142 @@ class WireLeaf(NamedTuple):
   data: memoryview
 
 
+class Slice(NamedTuple):
+  """Where a leaf is: a chunk, a tensor in it, and a step of that."""
+
+  chunk: int
+  index: int
+  step: int
+
+
 class Item(NamedTuple):
   """What a sample says of itself before its payload follows."""
 
   key: int
   priority: float
   inserted_at: float
-  chunk_slices: tuple[tuple[int, int, int], ...]
-
-
-def _read_varint(view: memoryview, at: int) -> tuple[int, int]:
-  value = shift = 0
-  while True:
-    byte = view[at]
-    value |= (byte & 0x7F) << shift
-    at += 1
-    if byte < 0x80:
-      return value, at
-    shift += 7
-
-
-def fields(view: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-  """Yields (number, value) of every field of a message, without copying."""
-  at = 0
-  while at < len(view):
-    tag, at = _read_varint(view, at)
-    number, kind = tag >> 3, tag & 7
-    if kind == 0:
-      value, at = _read_varint(view, at)
-      yield number, value
-      continue
-    if kind == _LENGTH_DELIMITED:
-      length, at = _read_varint(view, at)
-    else:
-      length = {1: 8, 5: 4}[kind]
-    yield number, view[at : at + length]
-    at += length
-
-
-def decode_server_info(
-  data: bytes,
-) -> tuple[bytes, dict[str, schema_pb2.TableInfo]]:
-  """Reads a `ServerInfoResponse`.
-
-  Returns:
-    The server's identity, drawn anew at each start, and its tables.
-  """
-  identity, tables = b'', {}
-  for number, value in fields(memoryview(data)):
-    if number == 1:
-      identity = bytes(value)
-    elif number == 2:
-      table = schema_pb2.TableInfo.FromString(bytes(value))
-      tables[table.name] = table
-  return identity, tables
-
-
-def _decode_item(data: memoryview) -> Item:
-  item = schema_pb2.SampleInfo.FromString(bytes(data)).item
-  slices = []
-  for column in item.flat_trajectory.columns:
-    if len(column.chunk_slices) != 1:
-      raise ValueError(
-        f'Table {item.table!r} holds a trajectory of several chunks, which no '
-        'variable container pushes; give variables a table of their own.'
-      )
-    part = column.chunk_slices[0]
-    slices.append((part.chunk_key, part.index, part.offset))
-  inserted_at = item.inserted_at.seconds + item.inserted_at.nanos * 1e-9
-  return Item(item.key, item.priority, inserted_at, tuple(slices))
+  slices: tuple[Slice, ...]
 
 
 class SampleReader:
-  """Gathers the responses of one `SampleStream` into one item's leaves."""
+  """Gathers the responses of one `SampleStream` into one item's leaves.
 
-  def __init__(self):
+  Attributes:
+    item: None before the first response.
+  """
+
+  def __init__(self, leaves: int, seconds: float):
+    """Has nothing yet.
+
+    Args:
+      leaves: How many there are to be.
+      seconds: That reading may take.
+    """
     self.item: Item | None = None
+    self._count = leaves
+    self._reader = protobuf.Reader(seconds)
     self._chunks: dict[int, list[memoryview]] = {}
 
   def feed(self, response: bytes) -> None:
-    for number, entry in fields(memoryview(response)):
-      if number != 1:
-        continue
-      for part, value in fields(entry):
-        if part == 1:
-          self.item = _decode_item(value)
+    """Takes the next response.
+
+    Raises:
+      MalformedError: it is none, or not of such an item.
+    """
+    for _, entry in self._reader.fields(response, {1: _PART}):
+      for part, value in self._reader.fields(entry, {1: _PART, 2: _PART}):
+        if part == 1 and self.item is None:
+          self.item = self._read_item(value)
         elif part == 2:
           self._add_chunk(value)
-
-  def _add_chunk(self, chunk: memoryview) -> None:
-    key, tensors = 0, []
-    for number, value in fields(chunk):
-      if number == 1:
-        key = value
-      elif number == 5:
-        tensors = [tensor for part, tensor in fields(value) if part == 1]
-    self._chunks[key] = tensors
+    if self.item is None:
+      raise protobuf.MalformedError('a sample does not say what it is')
 
   def leaves(self) -> list[WireLeaf]:
-    """The item's leaves, in the order of the table's signature."""
-    return [
-      _decode_leaf(self._chunks[key][index], offset)
-      for key, index, offset in self.item.chunk_slices
-    ]
+    """The item's leaves, in the order of the table's signature.
 
+    Raises:
+      MalformedError: they are not all there.
+    """
+    found = []
+    for part in self.item.slices:
+      tensors = self._chunks.get(part.chunk, ())
+      if part.index >= len(tensors):
+        raise protobuf.MalformedError('a leaf of the sample is missing')
+      found.append(self._read_leaf(tensors[part.index], part.step))
+    return found
 
-def _decode_leaf(tensor: memoryview, offset: int) -> WireLeaf:
-  dtype, shape, content = 0, [], memoryview(b'\0')
-  for number, value in fields(tensor):
-    if number == 1:
-      dtype = value
-    elif number == 2:
-      for part, dim in fields(value):
-        if part == 2:
-          shape.append(dict(fields(dim)).get(1, 0))
-    elif number == 4:
-      content = value
-  data = _uncompress(content)
-  steps = max(1, shape[0])
-  step = len(data) // steps
-  return WireLeaf(
-    dtype, tuple(shape[1:]), data[offset * step : (offset + 1) * step]
-  )
+  def _read_item(self, info: memoryview) -> Item:
+    item = self._reader.last(info, {1: _PART}).get(1, b'')
+    kinds = {1: int, 5: float, 7: _PART, 8: _PART}
+    found = self._reader.last(item, kinds)
+    time = self._reader.last(found.get(7, b''), {1: int, 2: int})
+    slices = []
+    for _, column in self._reader.fields(found.get(8, b''), {1: _PART}):
+      slices.append(self._read_column(column))
+      if len(slices) > self._count:
+        break
+    if len(slices) != self._count:
+      raise protobuf.MalformedError(
+        f'an item has other than {self._count} leaves'
+      )
+    inserted_at = time.get(1, 0) + time.get(2, 0) * 1e-9
+    return Item(found.get(1, 0), found.get(5, 0.0), inserted_at, tuple(slices))
+
+  def _read_column(self, column: memoryview) -> Slice:
+    parts = self._reader.fields(column, {1: _PART})
+    (_, part), more = next(parts, (1, b'')), next(parts, None)
+    if not part or more is not None:
+      raise protobuf.MalformedError(
+        'an item is a trajectory of several chunks, which no variable '
+        'container pushes; give variables a table of their own'
+      )
+    found = self._reader.last(part, {1: int, 2: int, 4: int})
+    return Slice(found.get(1, 0), found.get(4, 0), found.get(2, 0))
+
+  def _add_chunk(self, chunk: memoryview) -> None:
+    found = self._reader.last(chunk, {1: int, 5: _PART})
+    tensors = []
+    for _, tensor in self._reader.fields(found.get(5, b''), {1: _PART}):
+      tensors.append(tensor)
+      if len(tensors) > self._count:
+        raise protobuf.MalformedError('a chunk has more leaves than its item')
+    if len(self._chunks) > self._count:
+      raise protobuf.MalformedError('a sample has more chunks than leaves')
+    self._chunks[found.get(1, 0)] = tensors
+
+  def _read_leaf(self, tensor: memoryview, step: int) -> WireLeaf:
+    found = self._reader.last(tensor, {1: int, 2: _PART, 4: _PART})
+    shape = []
+    for _, dim in self._reader.fields(found.get(2, b''), {2: _PART}):
+      shape.append(self._reader.last(dim, {1: int}).get(1, 0))
+      if len(shape) > _MOST_DIMENSIONS:
+        raise protobuf.MalformedError('a leaf has too many dimensions')
+    if not shape or step >= shape[0]:
+      raise protobuf.MalformedError('a leaf has not the step it should have')
+    data = _uncompress(found.get(4, memoryview(b'\0')))
+    size, rest = divmod(len(data), shape[0])
+    if rest:
+      raise protobuf.MalformedError('a leaf is not made of whole steps')
+    return WireLeaf(
+      found.get(1, 0),
+      tuple(shape[1:]),
+      data[step * size : (step + 1) * size],
+    )
 
 
 def _uncompress(content: memoryview) -> memoryview:
-  length, at = _read_varint(content, 0)
+  length, at = protobuf.varint(content, 0)
   if length == 0:
     return content[:0]
-  if content[at] == wire.LITERAL_OF_4_BYTE_LENGTH:
+  if content[at : at + 1] == bytes([wire.LITERAL_OF_4_BYTE_LENGTH]):
     literal = int.from_bytes(content[at + 1 : at + 5], 'little') + 1
-    if literal == length:
+    if literal == length == len(content) - at - 5:
       return content[at + 5 :]
-  return memoryview(cramjam.snappy.decompress_raw(content)).cast('B')
+  if length > _MOST_COMPRESSED * len(content):
+    raise protobuf.MalformedError('a leaf is shorter than it says')
+  try:
+    data = cramjam.snappy.decompress_raw(content)
+  except cramjam.DecompressionError as error:
+    raise protobuf.MalformedError(f'a leaf is no snappy ({error})') from error
+  return memoryview(data).cast('B')

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
-from reverb.cc import schema_pb2
 
 from container import (
   answers,
@@ -24,6 +23,7 @@ from container import (
   transport,
   wire,
 )
+from reverb_wire import server_info
 
 T = TypeVar('T')
 
@@ -39,24 +39,24 @@ class CheckedTable:
     self,
     connection: transport.Transport,
     name: str,
-    server: tuple[bytes, Mapping[str, schema_pb2.TableInfo]],
+    server: server_info.ServerInfo,
   ):
     """Checks the table.
 
     Args:
       connection: To the server.
       name: The table's.
-      server: The server's identity, and all of its tables.
+      server: What it says of itself.
 
     Raises:
       KeyError: the server has no such table.
       TypeError: the table is not of variables.
-      ValueError: its max_size is not 1.
+      ValueError: its max_size is not 1, or its signature makes no sense.
     """
     self._connection = connection
     self._name = name
-    self._identity, infos = server
-    self.signature = tables.check_table(connection.address, name, infos)
+    self._identity = server.identity
+    self.signature = self._check(server.tables)
 
   def state(self) -> transport.ServerState:
     """What the server says of the table.
@@ -70,7 +70,7 @@ class CheckedTable:
     state = self._connection.state(self._name)
     if state.identity != self._identity:
       address = self._connection.address
-      found = tables.check_table(address, self._name, {self._name: state.info})
+      found = self._check({self._name: state.info})
       change = signatures.difference(self.signature, found)
       if change:
         raise ValueError(
@@ -79,6 +79,12 @@ class CheckedTable:
         )
       self._identity, self.signature = state.identity, found
     return state
+
+  def _check(
+    self, infos: Mapping[str, server_info.TableInfo]
+  ) -> signatures.Signature:
+    address, seconds = self._connection.address, self._connection.timeout
+    return tables.check_table(address, self._name, infos, seconds)
 
   def insert(
     self,
@@ -114,7 +120,8 @@ class CheckedTable:
     self, identity: bytes, is_news: Callable[[answers.Item], bool]
   ) -> answers.SampleReader | None:
     """As `Transport.sample`."""
-    return self._connection.sample(self._name, identity, is_news)
+    leaves = len(self.signature.leaves)
+    return self._connection.sample(self._name, identity, leaves, is_news)
 
   def arrays(self, reader: answers.SampleReader) -> list[np.ndarray]:
     """The leaves of a sample, in the signature's order.

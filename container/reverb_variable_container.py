@@ -49,7 +49,7 @@ class ReverbVariableContainer:
       host_cache: Whether to share one copy with other processes of this host.
 
     Raises:
-      ConnectionError: there is no server.
+      ConnectionError: there is no server, or none of Reverb's.
       KeyError: a listed table is not on the server.
       TypeError: a table has no signature, or one that is not of variables.
       ValueError: a table's max_size is not 1, or leaf_type is unknown.
@@ -65,7 +65,7 @@ class ReverbVariableContainer:
     self._connection = transport.Transport(server_address, timeout)
     self._metrics = dict.fromkeys(table_client.METRICS, 0.0)
     names = [table_names] if isinstance(table_names, str) else table_names
-    server = self._connection.tables()
+    server = self._connection.server_info()
     self._tables = {
       name: table_client.TableClient(
         self._connection, name, server, self._metrics, host_cache

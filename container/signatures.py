@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
-from container import structure
+from container import signature_proto, structure, structure_json
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # TensorFlow's and Reverb's types of leaves, and as NumPy has them.
@@ -26,6 +26,7 @@ DTYPES = {
   )
 }
 _TF_DTYPES = {dtype: t for t, dtype in DTYPES.items()}
+_BY_ENUM = {t.as_datatype_enum: dtype for t, dtype in DTYPES.items()}
 _EXAMPLES = {
   bool: np.bool_,
   int: np.int32,
@@ -108,31 +109,40 @@ def make_signature(specs_or_values: Any, wire_dtype: str | None = None) -> Any:
   specs[first] = tf.TensorSpec(
     specs[first].shape,
     specs[first].dtype,
-    name=f'{specs[first].name}\n{structure.to_json(node)}',
+    name=f'{specs[first].name}\n{structure_json.encode(node)}',
   )
   return structure.plain(node, specs)
 
 
-def read_signature(signature: Any) -> Signature:
-  """Understands any table's signature, one of `make_signature` or not."""
-  node, leaves = structure.split(signature)
+def read_signature(signature: memoryview, seconds: float) -> Signature:
+  """Understands any table's signature, one of `make_signature` or not.
+
+  Args:
+    signature: As a server sends it.
+    seconds: That it may take.
+
+  Raises:
+    MalformedError: it is no signature, or it took too long.
+    TypeError: it is one of other things than variables.
+  """
+  node, leaves = signature_proto.decode(signature, seconds)
   specs = []
   for path, leaf in leaves.items():
-    if leaf.dtype not in DTYPES:
+    if leaf.dtype not in _BY_ENUM:
       raise TypeError(
-        at_path(path, f'a table of {leaf.dtype} is not variables')
+        at_path(path, f'a table of type {leaf.dtype} is not variables')
       )
-    name, _, described = (leaf.name or '').partition('\n')
-    if described:
-      node = structure.from_json(described)
-    wire_dtype = DTYPES[leaf.dtype]
     # Other programs may name their specs as they like.
+    name, _, described = leaf.name.partition('\n')
+    if described and not specs:
+      node = structure_json.decode(described, leaves) or node
+    wire_dtype = _BY_ENUM[leaf.dtype]
     _, _, dtype = name.partition('|')
     is_cast = dtype in ('float32', 'float64')
     specs.append(
       LeafSpec(
         path,
-        tuple(leaf.shape) if leaf.shape.rank is not None else None,
+        leaf.shape,
         np.dtype(dtype) if is_cast else wire_dtype,
         wire_dtype,
       )

@@ -9,7 +9,6 @@ path ties a value to its place.
 
 import collections
 import dataclasses
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -232,7 +231,10 @@ _namedtuples: dict[tuple[str, tuple], type] = {}
 def _namedtuple(name: str, names: tuple) -> type:
   """One class for each name and fields, so that equal nests compare equal."""
   if (name, names) not in _namedtuples:
-    _namedtuples[name, names] = collections.namedtuple(name, names)
+    # What names are allowed to a class elsewhere may not be to this one.
+    usable = name if name.isidentifier() else 'Record'
+    made = collections.namedtuple(usable, map(str, names), rename=True)
+    _namedtuples[name, names] = made
   return _namedtuples[name, names]
 
 
@@ -250,37 +252,3 @@ def _has_fields(cls: type | None, names: tuple) -> bool:
   if dataclasses.is_dataclass(cls):
     return {field.name for field in dataclasses.fields(cls)} == set(names)
   return issubclass(cls, tuple) and getattr(cls, '_fields', None) == names
-
-
-def to_json(node: Node) -> str:
-  """Writes a structure down; static fields other than scalars are left out.
-
-  Where it is read, a namedtuple stands in for a record that lacks a field.
-  """
-  return json.dumps(_sendable(node), separators=(',', ':'))
-
-
-def _sendable(node: Node) -> Node:
-  static = tuple(
-    (name, value)
-    for name, value in node.static
-    if value is None or isinstance(value, bool | int | float | str)
-  )
-  return node._replace(
-    children=tuple(map(_sendable, node.children)), static=static
-  )
-
-
-def from_json(text: str) -> Node:
-  return _from_lists(json.loads(text))
-
-
-def _from_lists(lists: list) -> Node:
-  kind, name, keys, children, static = lists
-  return Node(
-    kind,
-    name,
-    tuple(keys),
-    tuple(map(_from_lists, children)),
-    tuple((field, value) for field, value in static),
-  )

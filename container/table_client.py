@@ -8,10 +8,8 @@ payload itself.
 import secrets
 import threading
 import time
-from collections.abc import Mapping
 
 import numpy as np
-from reverb.cc import schema_pb2
 
 from container import (
   answers,
@@ -21,6 +19,7 @@ from container import (
   transport,
   versions,
 )
+from reverb_wire import server_info
 
 # A pusher on this host leaves each version in the cache; how often to ask the
 # server nevertheless, because somebody elsewhere may have pushed, too.
@@ -48,7 +47,7 @@ class TableClient:
     self,
     connection: transport.Transport,
     table: str,
-    server: tuple[bytes, Mapping[str, schema_pb2.TableInfo]],
+    server: server_info.ServerInfo,
     metrics: dict[str, float],
     use_cache: bool,
   ):

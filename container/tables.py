@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import reverb
-from reverb.cc import schema_pb2
-from tensorflow.python.saved_model import nested_structure_coder
 
 from container import signatures
+from reverb_wire import server_info
 
 DEFAULT_TABLE = 'variables'
 TRAIN_STEP_KEY = 'train_step'
@@ -46,7 +45,10 @@ def variable_table(
 
 
 def check_table(
-  address: str, name: str, tables: Mapping[str, schema_pb2.TableInfo]
+  address: str,
+  name: str,
+  tables: Mapping[str, server_info.TableInfo],
+  seconds: float,
 ) -> signatures.Signature:
   """Reads the signature of a table that is fit to hold variables.
 
@@ -54,6 +56,7 @@ def check_table(
     address: The server's, for the errors.
     name: The table's.
     tables: All that the server has.
+    seconds: That reading its signature may take.
 
   Returns:
     What the table holds.
@@ -61,14 +64,10 @@ def check_table(
   Raises:
     KeyError: the server has no such table.
     TypeError: it has no signature, or one that is not of variables.
-    ValueError: its max_size is not 1.
+    ValueError: its max_size is not 1, or its signature makes no sense.
   """
-  if name not in tables:
-    raise KeyError(
-      f'The server at {address} has no table {name!r}; it has {sorted(tables)}.'
-    )
-  info = tables[name]
-  if not info.HasField('signature'):
+  info = find(address, name, tables)
+  if info.signature is None:
     raise TypeError(
       f'Table {name!r} at {address} has no signature; make it with '
       'variable_table().'
@@ -78,6 +77,27 @@ def check_table(
       f'Table {name!r} at {address} has max_size {info.max_size}; a table of '
       'variables holds 1 item.'
     )
-  return signatures.read_signature(
-    nested_structure_coder.decode_proto(info.signature)
-  )
+  try:
+    return signatures.read_signature(info.signature, seconds)
+  except (TypeError, ValueError) as error:
+    raise type(error)(
+      f'Table {name!r} at {address} has a signature that cannot be used: '
+      f'{error}.'
+    ) from error
+
+
+def find(
+  address: str, name: str, tables: Mapping[str, server_info.TableInfo]
+) -> server_info.TableInfo:
+  """What a server says of a table.
+
+  Raises:
+    KeyError: the server has no such table.
+  """
+  if name not in tables:
+    others = ', '.join(repr(other) for other in sorted(tables)[:10])
+    more = ', ...' if len(tables) > 10 else ''
+    raise KeyError(
+      f'The server at {address} has no table {name!r}; it has {others}{more}.'
+    )
+  return tables[name]

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import grpc
-from reverb.cc import schema_pb2
 
-from container import answers, wire
+from container import answers, tables, wire
+from reverb_wire import protobuf, server_info
 
 T = TypeVar('T')
 
@@ -55,7 +55,7 @@ class ServerState(NamedTuple):
   identity: bytes
   inserts: int
   size: int
-  info: schema_pb2.TableInfo
+  info: server_info.TableInfo
 
 
 class OtherServerError(Exception):
@@ -87,9 +87,7 @@ class Transport:
     self.timeout = timeout
     self._is_closed = False
     self._channel = grpc.insecure_channel(address, options=_OPTIONS)
-    self._info = self._channel.unary_unary(
-      _SERVICE + 'ServerInfo', _same, _same
-    )
+    self._info = self._channel.unary_unary(server_info.METHOD, _same, _same)
     self._insert = self._channel.stream_stream(
       _SERVICE + 'InsertStream', _same, _same
     )
@@ -103,14 +101,14 @@ class Transport:
     self._is_closed = True
     self._channel.close()
 
-  def tables(self) -> tuple[bytes, dict[str, schema_pb2.TableInfo]]:
-    """The server's identity and all of its tables.
+  def server_info(self) -> server_info.ServerInfo:
+    """What the server says of itself.
 
     Raises:
-      ConnectionError: no server answered before the deadline.
+      ConnectionError: no Reverb server answered before the deadline.
     """
     return self._retry(
-      lambda left: answers.decode_server_info(self._info(b'', timeout=left)),
+      lambda left: server_info.read(self._info(b'', timeout=left), left),
       'its tables',
     )
 
@@ -121,15 +119,9 @@ class Transport:
       ConnectionError: no server answered before the deadline.
       KeyError: the server there has no such table.
     """
-    identity, tables = self.tables()
-    if table not in tables:
-      raise KeyError(
-        f'The server at {self.address} has no table {table!r}; '
-        f'it has {sorted(tables)}.'
-      )
-    info = tables[table]
-    inserts = info.rate_limiter_info.insert_stats.completed
-    return ServerState(identity, inserts, info.current_size, info)
+    server = self.server_info()
+    info = tables.find(self.address, table, server.tables)
+    return ServerState(server.identity, info.inserts, info.size, info)
 
   def insert(
     self,
@@ -156,23 +148,29 @@ class Transport:
     def attempt(left: float) -> None:
       # No server compares what it is given with its tables' signatures.
       if next(attempts):
-        self._confirm(identity, self._info(b'', timeout=left))
+        self._confirm(identity, self._info(b'', timeout=left), left)
       _keep_memory()
       call = self._insert(requests(), timeout=left)
       with contextlib.closing(_Cancelled(call)):
         meanwhile()
-        next(call)
+        if next(call, None) is None:
+          raise protobuf.MalformedError('it ended without a word')
 
     self._retry(attempt, f'a push to table {table!r}')
 
   def sample(
-    self, table: str, identity: bytes, is_news: Callable[[answers.Item], bool]
+    self,
+    table: str,
+    identity: bytes,
+    leaves: int,
+    is_news: Callable[[answers.Item], bool],
   ) -> answers.SampleReader | None:
     """Reads a table's item, waiting for one if there is none.
 
     Args:
       table: The table's name.
       identity: Of the server that it is to come from.
+      leaves: How many the item has.
       is_news: Decides, from what comes before the payload, whether to read on.
 
     Returns:
@@ -190,7 +188,7 @@ class Transport:
       call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
       with contextlib.closing(_Cancelled(call)):
-        reader, info = answers.SampleReader(), None
+        reader, info = answers.SampleReader(leaves, left), None
         for response in call:
           reader.feed(response)
           if info is None:
@@ -200,13 +198,15 @@ class Transport:
             if not is_news(reader.item):
               reader = None
               break
-        self._confirm(identity, info.result())
+        if info is None:
+          raise protobuf.MalformedError('it ended without a word')
+        self._confirm(identity, info.result(), left)
         return reader
 
     return self._retry(attempt, f'a value in table {table!r}')
 
-  def _confirm(self, identity: bytes, info: bytes) -> None:
-    if answers.decode_server_info(info)[0] != identity:
+  def _confirm(self, identity: bytes, info: bytes, seconds: float) -> None:
+    if server_info.read(info, seconds).identity != identity:
       raise OtherServerError
 
   def _retry(self, attempt: Callable[[float], T], what: str) -> T:
@@ -225,6 +225,11 @@ class Transport:
       left = max(0.001, deadline - time.monotonic())
       try:
         return attempt(left)
+      except protobuf.MalformedError as error:
+        raise ConnectionError(
+          f'What answers at {self.address} is no Reverb server, or a broken '
+          f'one (wanted: {what}): {error}.'
+        ) from error
       except grpc.RpcError as error:
         code = error.code()
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:

@@ -5,6 +5,8 @@ import dataclasses
 # A pusher's version v is the priority v + 0.5 of its item, so that the 1.0 of
 # a plain TF-Agents client is no version.
 _MARK = 0.5
+# Above, no double has a half.
+_MOST = 2.0**52
 
 
 def encode(version: int) -> float:
@@ -14,7 +16,7 @@ def encode(version: int) -> float:
 
 def decode(priority: float) -> int | None:
   """The version that a priority says, None for a plain client's."""
-  version = int(priority)
+  version = int(priority) if 0 < priority < _MOST else 0
   return version if version > 0 and priority == version + _MARK else None
 
 

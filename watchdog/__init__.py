@@ -7,7 +7,7 @@ heavy, so that a status is there within a second.
 - `snapshot`: what a run is doing now.
 - `reasons`: a snapshot -> who waits for whom, and the way out.
 - `limiter`: what holds back a table of replay.
-- `servers`, `protobuf`: asking servers, with deadlines.
+- `servers`: asking servers, with deadlines.
 - `status`: a snapshot as text.
 - `stall`: the watchdog itself.
 """

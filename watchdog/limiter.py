@@ -81,14 +81,17 @@ class Table(NamedTuple):
     if self.samples_per_insert <= 0:
       return max(by_size, 0)
     by_diff = (self.min_diff + 1 - self.diff) / self.samples_per_insert
-    return max(by_size, math.ceil(by_diff), 0)
+    return max(by_size, _above(by_diff), 0)
 
   @property
   def samples_missing(self) -> int:
     """How many samples a waiting insert needs."""
-    return max(
-      math.ceil(self.diff + self.samples_per_insert - self.max_diff), 0
-    )
+    return max(_above(self.diff + self.samples_per_insert - self.max_diff), 0)
+
+
+def _above(value: float) -> int:
+  """The next whole number, of a rule that no limiter has as well."""
+  return math.ceil(value) if math.isfinite(value) else 0
 
 
 def _bound(value: float) -> str | None:

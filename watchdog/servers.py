@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import grpc
 
-from watchdog import limiter, protobuf
+from reverb_wire import protobuf, server_info
+from watchdog import limiter
 
-_METHOD = '/deepmind.reverb.ReverbService/ServerInfo'
 _TIMEOUT = 0.5
 # Between two looks at a table, to see whether anybody waits there.
 _INTERVAL = 0.3
@@ -41,7 +41,7 @@ class Servers(NamedTuple):
 
   Attributes:
     tables: by address, of those which are Reverb's.
-    silent: addresses at which nothing answered.
+    silent: addresses at which nothing answered, or nothing that makes sense.
   """
 
   tables: dict[str, list[Waiting]]
@@ -82,7 +82,9 @@ def _ask_once(
 ) -> tuple[dict[str, dict[str, limiter.Table]], set[str]]:
   """Returns tables by address and name, and the addresses without answer."""
   calls = {
-    address: channel.unary_unary(_METHOD).future(b'', timeout=_TIMEOUT)
+    address: channel.unary_unary(server_info.METHOD).future(
+      b'', timeout=_TIMEOUT
+    )
     for address, channel in channels.items()
   }
   tables, silent = {}, set()
@@ -95,6 +97,8 @@ def _ask_once(
         grpc.StatusCode.UNAVAILABLE,
       ):
         silent.add(address)
+    except protobuf.MalformedError:
+      silent.add(address)
   return tables, silent
 
 
@@ -119,13 +123,15 @@ class TablesPoller:
       self._address = address
       self._channel = grpc.insecure_channel(address, options=_OPTIONS)
     if self._call is not None and self._call.done():
-      failed = self._call.exception() is not None
-      tables = {} if failed else _tables(self._call.result())
+      try:
+        tables = _tables(self._call.result())
+      except (grpc.RpcError, protobuf.MalformedError):
+        tables = {}
       self._tables = [tables[name] for name in sorted(tables)]
       self._call = None
     if self._call is None and time.monotonic() - self._asked > _POLL_SECONDS:
       self._asked = time.monotonic()
-      method = self._channel.unary_unary(_METHOD)
+      method = self._channel.unary_unary(server_info.METHOD)
       self._call = method.future(b'', timeout=_TIMEOUT)
     return self._tables
 
@@ -151,32 +157,14 @@ def _compare(before: limiter.Table | None, after: limiter.Table) -> Waiting:
   )
 
 
-# The numbers are those of Reverb 0.7's reverb_service.proto and schema.proto.
 def _tables(info: bytes) -> dict[str, limiter.Table]:
-  tables = [
-    _table(value) for number, value in protobuf.fields(info) if number == 2
-  ]
-  return {table.name: table for table in tables}
+  """Reads tables by name.
 
-
-def _table(message: bytes) -> limiter.Table:
-  info = dict(protobuf.fields(message))
-  rate = dict(protobuf.fields(info.get(5, b'')))
-  worker = dict(protobuf.fields(info.get(12, b'')))
-  return limiter.Table(
-    name=info.get(8, b'').decode(),
-    size=info.get(7, 0),
-    max_size=info.get(3, 0),
-    inserts=_completed(rate.get(5, b'')),
-    samples=_completed(rate.get(6, b'')),
-    samples_per_insert=rate.get(1, 0.0),
-    min_diff=rate.get(2, 0.0),
-    max_diff=rate.get(3, 0.0),
-    min_size=rate.get(4, 0),
-    samplers_waited=worker.get(6, 0),
-    inserters_waited=worker.get(5, 0),
-  )
-
-
-def _completed(stats: bytes) -> int:
-  return dict(protobuf.fields(stats)).get(2, 0)
+  Raises:
+    MalformedError: it makes no sense.
+  """
+  found = server_info.read(info, _TIMEOUT).tables
+  return {
+    name: limiter.Table(**{f: getattr(table, f) for f in limiter.Table._fields})
+    for name, table in found.items()
+  }

@@ -18,7 +18,7 @@ import pytest
 import tensorflow as tf
 
 import container
-from container import structure, wire
+from container import structure, structure_json, wire
 from tests.container import servers
 
 from acme.jax import running_statistics  # isort: skip
@@ -104,9 +104,8 @@ def test_a_template_gives_its_types():
 
 def test_a_class_unknown_here_is_stood_in_for():
   node, leaves = structure.split(Pair(b=1, a=2))
-  far = structure.from_json(
-    structure.to_json(node).replace(__name__, 'not_imported_here')
-  )
+  text = structure_json.encode(node).replace(__name__, 'not_imported_here')
+  far = structure_json.decode(text, leaves)
   rebuilt = structure.rebuild(far, leaves)
   assert (rebuilt.b, rebuilt.a) == (1, 2)
   assert rebuilt._fields == ('b', 'a')

@@ -1,0 +1,59 @@
+"""Structures as text, which travels with a table's signature."""
+
+import json
+from collections.abc import Iterable
+
+from container import structure
+
+_KINDS = ('leaf', 'none', 'mapping', 'record', 'list', 'tuple')
+
+
+def encode(node: structure.Node) -> str:
+  """Writes a structure down; static fields other than scalars are left out.
+
+  Where it is read, a namedtuple stands in for a record that lacks a field.
+  """
+  return json.dumps(_sendable(node), separators=(',', ':'))
+
+
+def _sendable(node: structure.Node) -> structure.Node:
+  static = tuple(
+    (name, value)
+    for name, value in node.static
+    if value is None or isinstance(value, bool | int | float | str)
+  )
+  return node._replace(
+    children=tuple(map(_sendable, node.children)), static=static
+  )
+
+
+def decode(text: str, paths: Iterable[structure.Path]) -> structure.Node | None:
+  """Reads what `encode` has written.
+
+  Args:
+    text: From anybody.
+    paths: Of the leaves that the structure is to have, in order.
+
+  Returns:
+    The structure; None if the text is not of one with these leaves.
+  """
+  try:
+    node = _from_lists(json.loads(text))
+    is_of_leaves = list(structure.ordered_paths(node)) == list(paths)
+  except (TypeError, ValueError, RecursionError):
+    return None
+  return node if is_of_leaves else None
+
+
+def _from_lists(lists: list) -> structure.Node:
+  kind, name, keys, children, static = lists
+  is_known = kind in _KINDS and isinstance(name, str)
+  if not is_known or not all(isinstance(key, str | int) for key in keys):
+    raise ValueError('It is no structure.')
+  return structure.Node(
+    kind,
+    name,
+    tuple(keys),
+    tuple(map(_from_lists, children)),
+    tuple((str(field), value) for field, value in static),
+  )

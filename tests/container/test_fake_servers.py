@@ -1,0 +1,295 @@
+"""Whatever answers at an address, a call ends soon, in one clear error."""
+
+import random
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import container
+from container import signature_proto, versions, wire
+from reverb_wire import protobuf, server_info
+from tests.container import fake_server, servers
+from watchdog import servers as watchdog_servers
+
+VALUES = {
+  'w': np.arange(6, dtype=np.float32).reshape(2, 3),
+  'scalar': np.int64(7),
+  'empty': np.zeros((0, 2), np.float64),
+  'half': (tf.ones(3, tf.bfloat16), [np.bool_(True)]),
+}
+ENDLESS = b'\x08' + b'\xff' * 3_000_000
+RANDOM = random.Random(20)
+
+
+@pytest.fixture(scope='module', name='real')
+def fixture_real():
+  """What a real server says of a table that holds VALUES."""
+  with servers.serving(container.variable_table(VALUES)) as address:
+    # A plain client's push is compressed, ours is not.
+    recorded = []
+    for push in (servers.TfAgentsClient(address), connect(address)):
+      push.push(VALUES)
+      recorded.append(fake_server.record(address, 'variables'))
+    return recorded
+
+
+@pytest.fixture(name='fake')
+def fixture_fake(real):
+  answers = fake_server.Answers(real[0].info, real[0].sample)
+  with fake_server.answering(answers) as address:
+    answers.address = address
+    yield answers
+
+
+def connect(address):
+  return container.ReverbVariableContainer(
+    address, leaf_type='numpy', timeout=5.0, host_cache=False
+  )
+
+
+def message(number, *parts):
+  """A field that holds parts."""
+  content = b''.join(parts)
+  return wire.field(number, len(content)) + content
+
+
+def number(field, value):
+  return wire.varint(field << 3) + wire.varint(value)
+
+
+def mutated(data):
+  """One of the ways in which bytes go wrong."""
+  data, at = bytearray(data), RANDOM.randrange(len(data) + 1)
+  way = RANDOM.randrange(6)
+  if way == 0:
+    return bytes(data[:at])
+  if way == 1:
+    return RANDOM.randbytes(at)
+  some = {
+    2: RANDOM.randbytes(RANDOM.randrange(1, 9)),
+    3: b'\xff' * RANDOM.randrange(1, 12),
+    4: wire.varint(RANDOM.getrandbits(RANDOM.randrange(1, 64))),
+    5: bytes(data[RANDOM.randrange(len(data) + 1) :][:20]),
+  }[way]
+  cut = RANDOM.choice((0, len(some)))
+  return bytes(data[:at] + some + data[at + cut :])
+
+
+def outcome(address, call):
+  """None, or the error of a call, which must be a clear one."""
+  try:
+    call()
+  except (ConnectionError, KeyError, TypeError, ValueError) as error:
+    assert address in str(error), repr(error)
+    return error
+  return None
+
+
+def test_what_was_recorded_is_right(real, fake):
+  for answers in real:
+    fake.info, fake.sample = answers.info, answers.sample
+    pulled = connect(fake.address).pull()
+    np.testing.assert_array_equal(pulled['w'], VALUES['w'])
+    assert pulled['half'][0].astype(np.float32).tolist() == [1, 1, 1]
+
+
+def test_fuzzed_tables(real, fake):
+  outcomes = []
+  for _ in range(300):
+    fake.info = mutated(real[0].info)
+    outcomes.append(outcome(fake.address, lambda: connect(fake.address)))
+  assert len({type(error) for error in outcomes}) > 2
+
+
+def test_fuzzed_samples(real, fake):
+  outcomes = []
+  for _ in range(300):
+    answers = RANDOM.choice(real)
+    fake.info = answers.info
+    fake.sample = [mutated(part) for part in answers.sample]
+    outcomes.append(outcome(fake.address, connect(fake.address).pull))
+  assert len({type(error) for error in outcomes}) > 1
+
+
+def test_a_watchdog_takes_nonsense_for_silence(real, fake):
+  fake.info = real[0].info
+  assert watchdog_servers._tables(fake.info)['variables'].max_size == 1
+  for _ in range(1000):
+    info = mutated(real[0].info)
+    try:
+      for table in watchdog_servers._tables(info).values():
+        table.describe()
+        assert table.inserts_missing >= 0 and table.samples_missing >= 0
+    except protobuf.MalformedError:
+      pass
+  fake.info = ENDLESS
+  found = watchdog_servers.ask([fake.address])
+  assert (found.tables, found.silent) == ({}, {fake.address})
+
+
+@pytest.mark.parametrize(
+  'info',
+  [
+    ENDLESS,
+    b'',
+    number(1, 2**40),
+    message(2, message(8, b'variables')),
+    message(1, b'id') + message(2, message(8, b'\xff')),
+    message(1, b'id') + b'\x12' + wire.varint(2**62),
+    message(1, b'id') + b'\x0f',
+  ],
+  ids=[
+    *('endless', 'empty', 'number', 'no_identity', 'not_utf8'),
+    *('claimed_length', 'unknown_type'),
+  ],
+)
+def test_no_server_info(fake, info):
+  fake.info = info
+  with pytest.raises(ConnectionError, match=fake.address):
+    connect(fake.address)
+
+
+def table(*fields):
+  return message(1, b'id') + message(
+    2, message(8, b'variables'), number(3, 1), *fields
+  )
+
+
+def nested(depth):
+  content = b''
+  for _ in range(depth):
+    content = message(51, message(1, content))
+  return content
+
+
+@pytest.mark.parametrize(
+  'signature',
+  [
+    ENDLESS,
+    b'',
+    nested(200),
+    message(12, b'text'),
+    message(33, number(3, 999)),
+    message(33, number(3, 1), message(2, *[message(2, number(1, 9))] * 9999)),
+    message(53, *[message(1, message(1, b'k'), message(2, nested(1)))] * 2),
+  ],
+  ids=[
+    *('endless', 'empty', 'deep', 'wrong_type', 'dtype', 'dimensions'),
+    'twice',
+  ],
+)
+def test_no_signature(fake, signature):
+  fake.info = table(message(6, signature))
+  with pytest.raises((TypeError, ValueError), match=fake.address):
+    connect(fake.address)
+
+
+def test_a_structure_that_is_none_of_the_leaves_is_passed_over(fake):
+  for described in (
+    b'text',
+    b'[' * 100_000,
+    b'["mapping","m:C",["a"],[["leaf","",[],[],[]]],[]]',
+    b'["list","",[[]],[["leaf","",[],[],[]]],[]]',
+    b'{"kind": 1}',
+    b'["record",":1 2",["x y"],[["leaf","",[],[],[]]],[]]',
+  ):
+    spec = message(33, message(1, b'name\n' + described), number(3, 1))
+    fake.info = table(
+      message(6, message(53, message(1, message(1, b'x y'), message(2, spec))))
+    )
+    client = connect(fake.address)
+    assert client._tables['variables'].server.signature.leaves[0].path == (
+      'x y',
+    )
+
+
+def sample_of(*fields):
+  return [message(1, message(1, message(1, *fields)), b'\x18\x01')]
+
+
+def column(*slices):
+  return message(8, message(1, *[message(1, *parts) for parts in slices]))
+
+
+@pytest.mark.parametrize(
+  'sample',
+  [
+    [],
+    [b''],
+    [ENDLESS],
+    [message(1, message(1, ENDLESS))],
+    sample_of(),
+    sample_of(column([number(1, 5)])),
+    sample_of(message(8, *[message(1)] * 100_000)),
+    sample_of(message(8, *[message(1, message(1))] * 5)),
+  ],
+  ids=[
+    *('none', 'empty', 'endless', 'endless_item', 'no_leaves', 'one_leaf'),
+    *('many_leaves', 'missing_chunks'),
+  ],
+)
+def test_no_sample(fake, sample):
+  fake.sample = sample
+  with pytest.raises((ConnectionError, ValueError), match=fake.address):
+    connect(fake.address).pull()
+
+
+@pytest.mark.parametrize(
+  'content',
+  [
+    wire.varint(2**40) + b'\0',
+    wire.varint(2**31) + b'\xfc\xff\xff\xff\x7f',
+    b'\xff' * 12,
+    b'',
+  ],
+  ids=['huge', 'huge_literal', 'endless', 'empty'],
+)
+def test_a_leaf_that_is_not_what_it_says(fake, content):
+  dims = message(2, message(2, number(1, 1)))
+  chunk = message(5, *[message(1, number(1, 1), dims, message(4, content))] * 5)
+  item = message(8, *[message(1, message(1, number(1, 3)))] * 5)
+  fake.sample = [
+    message(1, message(1, message(1, item)), message(2, number(1, 3), chunk))
+  ]
+  with pytest.raises(ValueError, match=fake.address):
+    connect(fake.address).pull()
+
+
+def test_a_push_that_nobody_confirms_is_an_error(fake):
+  client = connect(fake.address)
+  with pytest.raises(ConnectionError, match=f'{fake.address}.*a word'):
+    client.push(VALUES)
+
+
+def test_a_server_that_is_another_at_each_question(fake, real, monkeypatch):
+  class Changing(fake_server.Answers):
+    @property
+    def info(self):
+      return real[0].info + message(1, RANDOM.randbytes(8))
+
+    @info.setter
+    def info(self, value):
+      pass
+
+  with fake_server.answering(Changing(sample=real[0].sample)) as address:
+    client = container.ReverbVariableContainer(
+      address, timeout=0.3, host_cache=False
+    )
+    with pytest.raises(ConnectionError, match=f'gain.*{address}'):
+      client.pull()
+
+
+def test_reading_ends_at_the_deadline():
+  tables = message(1, b'id') + message(2, message(8, b't')) * 5000
+  assert server_info.read(tables, 60.0).tables.keys() == {'t'}
+  with pytest.raises(protobuf.MalformedError, match='within 0 s'):
+    server_info.read(tables, 0.0)
+  leaf = message(1, message(33, number(3, 1)))
+  with pytest.raises(protobuf.MalformedError, match='within 0 s'):
+    signature_proto.decode(memoryview(message(51, leaf * 5000)), 0.0)
+
+
+def test_priorities_that_are_no_number_are_no_versions():
+  for priority in (float('nan'), float('inf'), -float('inf'), 1e308):
+    assert versions.decode(priority) is None
