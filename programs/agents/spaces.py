@@ -1,6 +1,7 @@
 """Which actions and observations an agent takes: checked before all else."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import compat  # noqa: F401
@@ -14,8 +15,8 @@ from programs.agents import configs
 _IMAGE_RANK = 3
 _MAX_CHANNELS = 4
 _MEANING = {
-  'actions': ' (continuous ones are floats with finite bounds)',
-  'observations': ' (vectors are floats of one axis)',
+  'actions': 'continuous: floats with finite bounds; discrete: one integer',
+  'observations': 'a vector is of floats, and of one axis',
 }
 
 
@@ -54,11 +55,15 @@ def check(agent: str, spec: specs.EnvironmentSpec) -> None:
   for what, part in (('rewards', spec.rewards), ('discounts', spec.discounts)):
     if not isinstance(part, specs.Array) or part.shape:
       raise ValueError(
-        f'{agent} takes one number as {what}, this environment has {part}'
+        f'{agent} takes one number as {what}, this environment has '
+        f'{_describe(part)}'
       )
   sizes = [math.prod(part.shape) for part in tree.flatten(spec.observations)]
   if not sum(sizes):
-    raise ValueError(f'{agent} takes no observations without elements')
+    raise ValueError(
+      f'{agent} takes observations, and those of this environment have no '
+      'elements'
+    )
   action, observation = (
     _action_kind(spec.actions),
     _observation_kind(spec.observations),
@@ -76,17 +81,30 @@ def check(agent: str, spec: specs.EnvironmentSpec) -> None:
       and observation in configs.OBSERVATIONS[name]
     ]
     raise ValueError(
-      f'{agent} takes {" or ".join(taken[agent])} {what}{_MEANING[what]}, '
-      f'this environment has {_one_line(found)}; agents that fit it: '
+      f'{agent} takes {" or ".join(taken[agent])} {what} ({_MEANING[what]}), '
+      f'this environment has {_describe(found)}; agents that fit it: '
       f'{", ".join(others) or "none"}'
     )
   if observation == 'image':
     channels_axis(spec.observations.shape)
 
 
-def _one_line(nest: Any) -> str:
-  # Bounds of many elements are printed in many lines.
-  return ' '.join(str(nest).split())
+def _describe(nest: Any) -> str:
+  """Returns a nest of specs in a few words, such as float32[2] in [-1, 1]."""
+  if isinstance(nest, Mapping):
+    parts = [f'{key}: {_describe(part)}' for key, part in nest.items()]
+    return f'{{{", ".join(parts)}}}'
+  if not isinstance(nest, specs.Array):
+    return f'({", ".join(map(_describe, nest))})'
+  if is_discrete(nest):
+    return f'a choice among {nest.num_values}'
+  text = f'{nest.dtype}{list(nest.shape)}'
+  if not isinstance(nest, specs.BoundedArray):
+    return f'{text} without bounds'
+  if not nest.minimum.size:
+    return text
+  low, high = float(nest.minimum.min()), float(nest.maximum.max())
+  return f'{text} in [{low:g}, {high:g}]'
 
 
 def _action_kind(actions: specs.Array) -> str | None:

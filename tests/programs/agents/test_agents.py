@@ -59,6 +59,36 @@ def test_observations_that_an_agent_cannot_take_are_refused(
 
 
 @pytest.mark.parametrize(
+  'actions, expected',
+  [
+    (specs.Array((2, 3), np.float32), r'float32\[2, 3\] without bounds'),
+    (
+      specs.BoundedArray((99,), np.float32, -1, np.arange(99)),
+      r'float32\[99\] in \[-1, 98\]',
+    ),
+    (
+      {'a': (_DISCRETE, _DISCRETE)},
+      r'{a: \(a choice among 3, a choice .* 3\)}',
+    ),
+  ],
+)
+def test_a_refusal_says_in_a_few_words_what_there_is(actions, expected):
+  reward = specs.Array((), np.float32)
+  spec = specs.EnvironmentSpec(reward, actions, reward, reward)
+  with pytest.raises(ValueError, match=f'this environment has {expected};'):
+    agents.make_agent('sac', spec)
+
+
+@pytest.mark.parametrize('shape', [(2,), (1,)])
+def test_rewards_of_several_numbers_are_refused(shape):
+  reward = specs.Array(shape, np.float32)
+  observation = specs.Array((3,), np.float32)
+  spec = specs.EnvironmentSpec(observation, _CONTINUOUS, reward, reward)
+  with pytest.raises(ValueError, match='sac takes one number as rewards'):
+    agents.make_agent('sac', spec)
+
+
+@pytest.mark.parametrize(
   'agent, program, has_demonstrations, expected',
   [
     ('bc', 'distributed', True, '--program=offline'),
