@@ -45,6 +45,9 @@ class OwnCodeError(RuntimeError):
     frames = cause.__traceback__
     while frames.tb_next and _is_machinery(frames.tb_frame):
       frames = frames.tb_next
+    # A module that is no Python raises in the import system itself.
+    if frames.tb_frame.f_code.co_filename.startswith('<'):
+      frames = None
     lines = traceback.format_exception(type(cause), cause, frames)
     return ''.join(lines).rstrip()
 

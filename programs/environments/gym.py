@@ -23,6 +23,8 @@ _EXTRAS = {
   'gymnasium.envs.box2d': (('Box2D', 'pygame'), 'box2d'),
   'gymnasium.envs.mujoco': (('mujoco', 'imageio'), 'mujoco'),
 }
+# Where the environments are that come with Gymnasium, and Atari's.
+_NOT_OWN = ('gymnasium.', 'ale_py')
 _STACKED_FRAMES = 4
 
 
@@ -139,13 +141,18 @@ def make(name: str, seed: int) -> dm_env.Environment:
   """
   spec = _find_spec(name)
   kwargs = {}
+  if _can_be_rendered(spec):
+    kwargs['render_mode'] = 'rgb_array'
   if _is_atari(spec):
     _silence_ale()
     # The preprocessing skips frames itself.
     kwargs['frameskip'] = 1
   try:
-    environment = gymnasium.make(spec, render_mode=_render_mode(spec), **kwargs)
-  except gymnasium.error.DependencyNotInstalled as e:
+    environment = gymnasium.make(spec, **kwargs)
+  except (ImportError, gymnasium.error.Error) as e:
+    # What one's own environment raises is no wrong name.
+    if not _module(spec).startswith(_NOT_OWN):
+      raise
     raise UnknownEnvironmentError(f'gym:{name} cannot be made: {e}') from e
   if _is_atari(spec):
     environment = _preprocess_atari(environment)
@@ -167,21 +174,27 @@ def _find_spec(name: str) -> registration.EnvSpec:
       f'gym:{name} is not an environment of Gymnasium; nearest: {near} ({e})'
     ) from e
   for start, needs in _EXTRAS.items():
-    if str(spec.entry_point).startswith(start):
+    if _module(spec).startswith(start):
       require(f'gym:{name}', *needs)
   return spec
 
 
+def _module(spec: registration.EnvSpec) -> str:
+  """Returns the start of where an environment's class is."""
+  entry = spec.entry_point
+  return str(getattr(entry, '__module__', '') if callable(entry) else entry)
+
+
 def _is_atari(spec: registration.EnvSpec) -> bool:
-  return str(spec.entry_point).startswith('ale_py')
+  return _module(spec).startswith('ale_py')
 
 
-def _render_mode(spec: registration.EnvSpec) -> str | None:
+def _can_be_rendered(spec: registration.EnvSpec) -> bool:
   creator = spec.entry_point
   if not callable(creator):
     creator = registration.load_env_creator(creator)
-  modes = getattr(creator, 'metadata', {}).get('render_modes', ())
-  return 'rgb_array' if 'rgb_array' in modes else None
+  metadata = getattr(creator, 'metadata', None) or {}
+  return 'rgb_array' in metadata.get('render_modes', ())
 
 
 def _silence_ale() -> None:

@@ -4,11 +4,12 @@ import sys
 
 import compat  # noqa: F401
 
+import numpy as np
 import pytest
 from absl.testing import flagsaver
 
 import launch
-from programs import agents, environments, own_modules, settings
+from programs import agents, environments, own_modules, play, settings
 
 _ENVIRONMENT = """
 import os
@@ -143,6 +144,30 @@ def _check_traceback(error, kind, folder):
   assert lines[-1].startswith('launch.py: ')
 
 
+def test_a_module_that_is_no_python_is_shown(run, tmp_path):
+  code, error = run('x = 1\ny = (', '', '--env=module:mine:Env')
+  assert code == 1
+  assert error.startswith(f'  File "{tmp_path}/mine.py", line 2'), error
+  assert 'SyntaxError: ' in error
+
+
+_REGISTERED = """
+import gymnasium
+gymnasium.register('Mine-v0', entry_point='mine:Env')
+"""
+
+
+@pytest.mark.parametrize('kind', _STATEMENTS)
+def test_an_environment_that_is_registered_and_raises_is_shown(
+  run, tmp_path, kind
+):
+  text = _ENVIRONMENT.format(statement=_STATEMENTS[kind]) + _REGISTERED
+  argv = ['--env=gym:mine:Mine-v0', '--agent=dqn']
+  code, error = run(text, 'constructor', *argv)
+  assert code == 1, error
+  _check_traceback(error, kind, tmp_path)
+
+
 def test_code_that_does_not_raise_runs(run):
   text = _AGENT.format(statement='pass')
   argv = ['--env=gym:CartPole-v1', '--agent=module:mine', '--config=mine=2']
@@ -158,6 +183,8 @@ def test_code_that_does_not_raise_runs(run):
     (['--agent=module:mime'], 'no module mime here'),
     (['--agent=module:mine'], 'mine has no Config'),
     (['--env=gym:mime:Mine-v0'], 'no module mime here'),
+    (['--env=gym:Ant-v2'], 'gym:Ant-v2 cannot be made'),
+    (['--env=gym:Nope-v0'], 'nearest'),
   ],
 )
 def test_a_name_that_means_nothing_is_a_wrong_flag(run, argv, message):
@@ -173,6 +200,30 @@ def test_an_environment_that_gives_what_it_does_not_say_is_one_sentence(run):
   assert code == 2, error
   assert error.startswith('launch.py: --env: the observation has shape (1,)')
   assert error.count('\n') == 1
+
+
+class _Act:
+  """Stands for a policy that was kept."""
+
+  def reset(self):
+    pass
+
+  def __call__(self, observation):
+    return np.int32(0)
+
+
+@pytest.mark.parametrize('where', ['constructor', 'reset', 'step'])
+def test_what_is_raised_while_a_policy_is_played_is_no_wrong_flag(
+  tmp_path, monkeypatch, where
+):
+  monkeypatch.syspath_prepend(tmp_path)
+  monkeypatch.setenv('WHERE', where)
+  monkeypatch.setattr(play.policy, 'load', lambda path: _Act())
+  text = _ENVIRONMENT.format(statement="raise ValueError('mine')")
+  (tmp_path / f'played_{where}.py').write_text(text)
+  name = f'module:played_{where}:Env'
+  with pytest.raises(own_modules.OwnCodeError, match='ValueError: mine'):
+    next(play.play(tmp_path, name, 0, 1))
 
 
 def test_an_environment_that_takes_long_is_said(run, monkeypatch):
