@@ -71,6 +71,8 @@ _ALL_TRACED = ('d4pg', 'ppo')
 _TRACED = [(a, 'float16') for a in agents.AGENTS if a != 'impala']
 # Their learners use `pmap`, which cannot be traced.
 _NOT_TRACED = ('impala', 'r2d2')
+# Seconds to trace, where the others take parts of one.
+_SLOW = ('ail', 'd4pg', 'value_dice')
 
 
 class _Random(gymnasium.Env):
@@ -196,7 +198,14 @@ def test_an_agent_acts_on_observations_or_refuses_them(agent, observations):
     assert np.can_cast(action.dtype, spec.dtype, 'same_kind')
 
 
-@pytest.mark.parametrize('agent', sorted({*agents.AGENTS} - {*_NOT_TRACED}))
+@pytest.mark.parametrize(
+  'agent',
+  [
+    pytest.param(agent, marks=[pytest.mark.long] * (agent in _SLOW))
+    for agent in agents.AGENTS
+    if agent not in _NOT_TRACED
+  ],
+)
 def test_an_agent_learns_from_actions_of_any_shape(agent):
   continuous = 'continuous' in configs.ACTIONS[agent]
   action_space, _ = _ACTIONS['2x3' if continuous else 'one integer']
