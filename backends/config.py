@@ -7,6 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+# The exit code of a task that a restart would not help: `EX_DATAERR` of the
+# system's sysexits.h. It ends the run, whatever restarts are left.
+ENDS_RUN = 65
+
 _MAX_BACKOFF_SECS = 30.0
 
 
@@ -137,6 +141,11 @@ class Cause:
   task: str
   exit_code: int | None
   lines: tuple[str, ...]
+
+  @property
+  def ends_run(self) -> bool:
+    """Whether the task knew that it would fail again."""
+    return self.exit_code == ENDS_RUN
 
   @property
   def signal(self) -> str | None:

@@ -233,11 +233,12 @@ class Supervisor:
     self, run: task_run.TaskRun, asked: bool, is_lost: bool
   ) -> None:
     cause = run.take_cause()
-    if not asked and not is_lost and self._places.holds_back(run):
+    is_final = asked or cause.ends_run
+    if not is_final and not is_lost and self._places.holds_back(run):
       return
     # A task that was asked to stop and crashed has not saved what it should.
     now = time.monotonic()
-    delay = None if asked else run.budget.spend(now, run.lived, not is_lost)
+    delay = None if is_final else run.budget.spend(now, run.lived, not is_lost)
     if delay is None:
       run.state = 'failed'
       self.fail(cause)

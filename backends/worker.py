@@ -16,7 +16,15 @@ from absl import app, flags
 from launchpad.launch import worker_manager
 from launchpad.nodes.python import node
 
-from backends import environment, linux, port_guard, stops, wire
+from backends import (
+  config,
+  environment,
+  linux,
+  port_guard,
+  stacks,
+  stops,
+  wire,
+)
 
 # Files whose frames tell nothing at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
@@ -41,18 +49,20 @@ def run(order: wire.Order) -> NoReturn:
 
   Args:
     order: what to run. The traceback of what it raises goes to standard error
-      and into `order.error_path`.
+      and into `order.error_path`. An error with a true `ends_run` comes again
+      after a restart, so that there is to be none.
   """
   sys.stdout.reconfigure(line_buffering=True)
   sys.argv = [order.task]
   linux.set_name(order.task)
+  stacks.serve()
   try:
     _run_function(order)
     exit_code = 0
   except SystemExit as e:
     exit_code = stops.exit_code(e)
   except BaseException as e:
-    exit_code = 1
+    exit_code = config.ENDS_RUN if getattr(e, 'ends_run', False) else 1
     text = _format(e)
     sys.stderr.write(text)
     with open(order.error_path, 'w') as f:
@@ -69,13 +79,15 @@ def _run_function(order: wire.Order) -> None:
   with open(order.function_path, 'rb') as f:
     functions = [pickle.load(f)]
   app.run(
-    lambda _: _run_as_node(functions.pop()),
+    lambda _: _run_as_node(order.task, functions.pop()),
     argv=[order.task, *order.flags],
     flags_parser=lambda argv: flags.FLAGS(argv, known_only=True),
   )
 
 
-def _run_as_node(function: Callable[[], Any]) -> None:
+def _run_as_node(name: str, function: Callable[[], Any]) -> None:
+  # absl has named the process by what follows the slash.
+  linux.set_name(name)
   # The launcher keeps the time of grace. Launchpad's own alarm would kill this
   # process at a moment of its own.
   flags.FLAGS.lp_termination_notice_secs = -1

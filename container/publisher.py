@@ -32,6 +32,7 @@ class Publisher:
     every_steps: int = 1,
     every_seconds: float = 0.0,
     version: int = 0,
+    accepts: Callable[[Any], bool] = lambda values: True,
   ):
     """Starts the thread.
 
@@ -41,12 +42,15 @@ class Publisher:
       every_steps: How many calls of `publish` make one push.
       every_seconds: How long after a push the next is due, at least.
       version: The version to go on from, as after a restore.
+      accepts: Asked in the thread about each value that is about to be pushed;
+        one that it refuses is not. What it raises, a push has failed with.
     """
     self._container = container
     self._table = table
     self._every_steps = every_steps
     self._every_seconds = every_seconds
     self._version = version
+    self._accepts = accepts
     self._steps = 0
     self._due_at = 0.0
     self._condition = threading.Condition()
@@ -147,7 +151,8 @@ class Publisher:
         self._is_pushing = waiting is not None
       try:
         if waiting is not None:
-          self._push(waiting[0])
+          if self._accepts(waiting[0]):
+            self._push(waiting[0])
         elif self._last is not None and self._container.is_empty(self._table):
           self._metrics['refills'] += 1
           self._push(self._last)

@@ -1,13 +1,16 @@
 """The actor: acts in an environment and inserts what it sees into replay."""
 
+import contextlib
+
 import compat  # noqa: F401
 
-from acme import core, environment_loop
+from acme import adders, core, environment_loop
+from acme.adders.reverb import base, sequence
 from acme.utils import loggers, observers
 
 import container
-from nodes import counter as counter_lib
-from nodes import worker
+from nodes import finite, worker
+from nodes import steps as steps_lib
 
 
 class ActorLoop(core.Worker):
@@ -17,37 +20,57 @@ class ActorLoop(core.Worker):
     self,
     loop: environment_loop.EnvironmentLoop,
     logger: loggers.Logger,
-    max_actor_steps: int | None = None,
+    steps: steps_lib.StepCounter,
+    adder: adders.Adder | None = None,
+    watch: finite.Watch | None = None,
   ):
     """Wraps an environment loop.
 
     Args:
-      loop: runs an episode and counts it.
+      loop: runs an episode; `steps` is its counter and sees its steps.
       logger: gets one row an episode.
-      max_actor_steps: no episode begins once the counter's `actor_steps` have
-        reached this, so that a program overshoots by at most one episode an
-        actor. None goes on until stopped.
+      steps: says when it is enough.
+      adder: that of the loop's actor.
+      watch: takes note of episodes that are not finite.
     """
     self._loop = loop
     self._logger = logger
-    self._max_actor_steps = max_actor_steps
+    self._steps = steps
+    self._adder = adder
+    self._watch = watch or finite.Watch()
 
   def run(self) -> None:
     """Runs episodes to the limit."""
-    while not is_enough(self.run_episode(), self._max_actor_steps):
-      pass
+    with contextlib.suppress(steps_lib.Enough):
+      while not self._steps.is_enough(self.run_episode()):
+        pass
 
   def run_episode(self) -> loggers.LoggingData:
     """Runs one episode and logs it; returns the row."""
-    result = self._loop.run_episode()
+    result = self._watch.try_until_finite(
+      self._loop.run_episode, lambda: forget_episode(self._adder)
+    )
+    self._watch.end_episode()
     self._logger.write(result)
     return result
 
+  def close(self) -> None:
+    """Counts the steps of an episode that was broken off."""
+    self._steps.close()
 
-def is_enough(row: loggers.LoggingData, max_actor_steps: int | None) -> bool:
-  """Tells from an episode's row whether the next need not begin."""
-  steps = row.get(counter_lib.ACTOR_STEPS, 0)
-  return max_actor_steps is not None and steps >= max_actor_steps
+
+def forget_episode(adder: adders.Adder | None) -> None:
+  """Has an adder begin anew, where an episode breaks off.
+
+  Acme's have no way for that: they leave a step open for its action.
+  """
+  if isinstance(adder, base.ReverbAdder) and adder._add_first_called:
+    adder._writer.append({})
+  if isinstance(adder, sequence.SequenceAdder):
+    # Where one writes on over the end of episodes, its own does nothing.
+    base.ReverbAdder.reset(adder)
+  elif adder is not None:
+    adder.reset()
 
 
 class WeightsObserver(observers.EnvLoopObserver):

@@ -63,6 +63,10 @@ class Checkpointer:
     """Whether the last save was `every_seconds` ago."""
     return time.monotonic() - self._saved_at >= self._config.every_seconds
 
+  def postpone(self) -> None:
+    """Has the next save be due as late as after one."""
+    self._saved_at = time.monotonic()
+
   def save(self, state: Any, facts: Mapping[str, Any]) -> None:
     """Saves `state` and deletes the oldest beyond `max_to_keep`.
 

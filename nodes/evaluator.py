@@ -12,6 +12,7 @@ from acme.utils import loggers
 
 import container
 from nodes import counter as counter_lib
+from nodes import finite
 from nodes import schedule as schedule_lib
 
 _POLL_SECONDS = 0.2
@@ -62,6 +63,7 @@ class EvaluatorLoop(core.Worker):
     get_counts: Callable[[], dict[str, Any]],
     logger: loggers.Logger,
     schedule: schedule_lib.Schedule,
+    watch: finite.Watch | None = None,
   ):
     """Begins with an evaluation of the first weights.
 
@@ -72,6 +74,7 @@ class EvaluatorLoop(core.Worker):
       get_counts: tells the program's counts.
       logger: gets one row an episode.
       schedule: when to evaluate.
+      watch: takes note of episodes that are not finite.
     """
     self._loop = loop
     self._actor = actor
@@ -79,6 +82,7 @@ class EvaluatorLoop(core.Worker):
     self._get_counts = get_counts
     self._logger = logger
     self._schedule = schedule
+    self._watch = watch or finite.Watch()
     self._version = 0
     self._began = float('-inf')
     self._multiple = -1
@@ -106,7 +110,9 @@ class EvaluatorLoop(core.Worker):
 
   def run_episode(self) -> loggers.LoggingData:
     """Plays one episode and logs it; returns the row."""
-    result = self._loop.run_episode()
+    result = self._watch.try_until_finite(self._loop.run_episode, lambda: None)
+    self._watch.end_episode()
+    result.update(self._watch.metrics())
     self._logger.write(result)
     return result
 

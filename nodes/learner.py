@@ -8,11 +8,13 @@ from typing import Any
 
 import compat  # noqa: F401
 
+from absl import logging
 from acme import core
 from acme.utils import loggers
 
 import container
-from nodes import checkpoint, saved_state, worker
+from nodes import checkpoint, counter_client, finite, saved_state, worker
+from nodes import counter as counter_lib
 
 _VERSION = 'weights_version'
 
@@ -42,6 +44,7 @@ class LearnerLoop(core.Worker):
     checkpointer: checkpoint.Checkpointer | None = None,
     saved: saved_state.Saved | None = None,
     is_enough: Callable[[], bool] = lambda: False,
+    accepts: Callable[[Any], bool] = lambda state: True,
   ):
     """Restores the learner, if there is something saved.
 
@@ -52,6 +55,7 @@ class LearnerLoop(core.Worker):
       checkpointer: keeps the learner's state over a restart.
       saved: what a loop like this saved, from `checkpointer.restore()`.
       is_enough: asked before each step; ends the loop.
+      accepts: asked about each state; one that it refuses is not saved.
 
     Raises:
       saved_state.MismatchError: that is of another agent or network.
@@ -62,6 +66,7 @@ class LearnerLoop(core.Worker):
     self._publisher = publisher
     self._checkpointer = checkpointer
     self._is_enough = is_enough
+    self._accepts = accepts
     if saved is not None:
       restore(learner, saved)
     elif checkpointer is not None:
@@ -79,10 +84,13 @@ class LearnerLoop(core.Worker):
 
   def checkpoint(self) -> None:
     """Saves the learner and its weights' version, if they are to be kept."""
-    if self._checkpointer:
-      self._checkpointer.save(
-        self._learner.save(), {_VERSION: self._publisher.version}
-      )
+    if self._checkpointer is None:
+      return
+    state = self._learner.save()
+    if self._accepts(state):
+      self._checkpointer.save(state, {_VERSION: self._publisher.version})
+    else:
+      self._checkpointer.postpone()
 
   def step(self) -> None:
     """Takes one learner step and offers the weights that it made."""
@@ -172,6 +180,69 @@ class Samples(Iterator):
   def metrics(self) -> dict[str, float]:
     """Returns the seconds that the learner has waited for samples so far."""
     return {'replay/sample_wait_seconds': self._waited_seconds}
+
+
+class WeightsWatch(finite.Watch):
+  """What the learner does about weights that are not finite."""
+
+  def __init__(self, counter: counter_client.Counter, stop: bool):
+    """As `finite.Watch`.
+
+    Args:
+      counter: of the learner's steps.
+      stop: as there.
+    """
+    super().__init__(stop)
+    self._counter = counter
+
+  def where(self) -> str:
+    """Says whose weights they are, and at which step."""
+    counts = self._counter.known_counts()
+    return f'learner/0, after step {counts.get(counter_lib.LEARNER_STEPS, 0):,}'
+
+  def accepts(self, values: Any) -> bool:
+    """Returns whether weights, or a learner's state, are finite.
+
+    Raises:
+      finite.NonFiniteError: as `take`.
+    """
+    found = finite.find(values, 'weight')
+    if found is not None:
+      self.take(f'{self.where()}: the {found}')
+    return found is None
+
+
+class WithLossesWatched(loggers.Logger):
+  """A logger that says so, once, when a loss is not finite."""
+
+  _EVERY_SECONDS = 1.0
+
+  def __init__(self, logger: loggers.Logger, where: Callable[[], str]):
+    """Wraps a logger.
+
+    Args:
+      logger: gets every row.
+      where: says whose losses they are, and at which step.
+    """
+    self._logger = logger
+    self._where = where
+    self._looked_at = float('-inf')
+
+  def write(self, data: Mapping[str, Any]) -> None:
+    # Reading a loss waits for the device that computes it.
+    if time.monotonic() - self._looked_at >= self._EVERY_SECONDS:
+      self._looked_at = time.monotonic()
+      self._look({name: data[name] for name in data if 'loss' in name})
+    self._logger.write(data)
+
+  def _look(self, losses: Mapping[str, Any]) -> None:
+    found = finite.find(losses)
+    if found is not None:
+      logging.warning('%s: the loss %s.', self._where(), found)
+      self._looked_at = float('inf')
+
+  def close(self) -> None:
+    self._logger.close()
 
 
 class WithMetrics(loggers.Logger):

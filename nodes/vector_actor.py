@@ -1,5 +1,6 @@
 """The actor of several environments: one policy call steps them all."""
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +16,12 @@ import tree
 from acme import adders, core
 from acme.agents.jax import actors
 from acme.jax import utils
-from acme.utils import counting, loggers
+from acme.utils import loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
+from nodes import finite
+from nodes import steps as steps_lib
 
 
 class BatchedPolicy:
@@ -154,7 +157,11 @@ class Lane:
       np.add, self._return, self.timestep.reward
     )
 
-  def end(self, counter: counting.Counter) -> dict[str, Any]:
+  def forget(self) -> None:
+    """Has the adder begin anew, where the episode breaks off."""
+    actor_lib.forget_episode(self.adder)
+
+  def end(self, counter: steps_lib.StepCounter) -> dict[str, Any]:
     """Counts the episode; returns the row that Acme's loop would."""
     row = {
       'episode_length': self._steps,
@@ -174,53 +181,61 @@ class VectorActorLoop(core.Worker):
     self,
     lanes: Sequence[Lane],
     policy: BatchedPolicy,
-    counter: counting.Counter,
     logger: loggers.Logger,
-    max_actor_steps: int | None = None,
+    steps: steps_lib.StepCounter,
+    watch: finite.Watch | None = None,
   ):
     """Makes the loop.
 
     Args:
-      lanes: a row of the policy's batch each.
+      lanes: a row of the policy's batch each; `steps` sees their steps.
       policy: acts in all of them at once.
-      counter: counts each episode as it ends.
       logger: gets one row an episode.
-      max_actor_steps: as for `actor.ActorLoop`; episodes that are under way are
-        finished, unless the loop is stopped first.
+      steps: counts each episode as it ends, and says when it is enough.
+      watch: takes note of episodes that are not finite.
     """
     self._lanes = tuple(lanes)
     self._policy = policy
-    self._counter = counter
     self._logger = logger
-    self._max_actor_steps = max_actor_steps
+    self._steps = steps
+    self._watch = watch or finite.Watch()
 
   def run(self) -> None:
     """Runs episodes to the limit."""
     for index in range(len(self._lanes)):
       self._begin(index)
-    active = {*range(len(self._lanes))}
-    while active:
-      active -= self._step(active)
+    with contextlib.suppress(steps_lib.Enough):
+      while True:
+        self._step()
+
+  def close(self) -> None:
+    """Counts the steps of episodes that were broken off."""
+    self._steps.close()
 
   def _begin(self, index: int) -> None:
-    self._lanes[index].begin()
+    lane = self._lanes[index]
+    self._watch.try_until_finite(lane.begin, lane.forget)
     self._policy.begin(index)
 
-  def _step(self, active: set[int]) -> set[int]:
-    """Steps the active lanes; returns which of them have come to their end."""
-    # Those at their end stay in the batch, whose shape is compiled.
+  def _step(self) -> None:
+    """Takes a step in each lane."""
     acts = self._policy.act([lane.timestep.observation for lane in self._lanes])
-    ended = set()
-    for index in sorted(active):
-      lane = self._lanes[index]
-      lane.step(*acts[index])
-      if not lane.timestep.last():
-        continue
-      row = lane.end(self._counter)
-      self._logger.write(row)
-      if actor_lib.is_enough(row, self._max_actor_steps):
-        ended.add(index)
-      else:
+    for index, lane in enumerate(self._lanes):
+      try:
+        lane.step(*acts[index])
+      except finite.NonFiniteError as error:
+        lane.forget()
+        self._watch.drop(error)
         self._begin(index)
+        continue
+      if lane.timestep.last():
+        self._end(index)
     self._policy.update()
-    return ended
+
+  def _end(self, index: int) -> None:
+    self._watch.end_episode()
+    row = self._lanes[index].end(self._steps)
+    self._logger.write(row)
+    if self._steps.is_enough(row):
+      raise steps_lib.Enough
+    self._begin(index)

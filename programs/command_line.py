@@ -87,6 +87,13 @@ PROFILE = flags.DEFINE_bool(
   "Whether to time what each process does, and to trace some of the learner's "
   'steps.',
 )
+NON_FINITE = flags.DEFINE_enum(
+  'non_finite',
+  'stop',
+  ['stop', 'continue'],
+  'What a NaN or an infinity in an observation, reward, action or weight does: '
+  "'stop' ends the run, 'continue' leaves it out.",
+)
 STUCK_AFTER = flags.DEFINE_float(
   'stuck_after',
   60.0,

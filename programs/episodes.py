@@ -9,6 +9,8 @@ import numpy as np
 import tree
 from acme import specs, types
 
+from nodes import finite
+
 
 def to_transitions(
   source: str,
@@ -29,12 +31,21 @@ def to_transitions(
     discounts: float[n], 0 where the environment had come to an end.
 
   Raises:
-    ValueError: they are of another environment.
+    ValueError: they are of another environment, or not finite.
   """
   observation = _nest(source, 'observation', observations, spec.observations)
+  action = _nest(source, 'action', actions, spec.actions)
+  recorded = {
+    'observation': observation,
+    'action': action,
+    'reward': rewards,
+    'discount': discounts,
+  }
+  for name, nest in recorded.items():
+    _check_finite(source, name, nest)
   return types.Transition(
     observation=tree.map_structure(lambda x: x[:-1], observation),
-    action=_nest(source, 'action', actions, spec.actions),
+    action=action,
     reward=np.asarray(rewards, np.float32),
     discount=np.asarray(discounts, np.float32),
     next_observation=tree.map_structure(lambda x: x[1:], observation),
@@ -52,3 +63,14 @@ def _nest(source: str, name: str, leaves: Sequence[np.ndarray], like: Any):
       f'and here it is {wanted}'
     )
   return tree.unflatten_as(like, leaves)
+
+
+def _check_finite(source: str, name: str, nest: Any) -> None:
+  for leaf in tree.flatten(nest):
+    # Most are, which one look tells.
+    if finite.find(leaf) is not None:
+      step = next(i for i, x in enumerate(leaf) if finite.find(x) is not None)
+      raise ValueError(
+        f'{source}, step {step:,}: the {finite.find(leaf[step], name)}, and so '
+        'would be whatever learns from it. Take that episode out.'
+      )

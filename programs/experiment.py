@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import compat  # noqa: F401
 
@@ -15,7 +15,7 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import checkpoint, counter_client, journal, replay, timing
+from nodes import checkpoint, counter_client, finite, journal, replay, timing
 from nodes import evaluator as evaluator_lib
 from nodes import schedule as schedule_lib
 from programs import builders
@@ -124,6 +124,8 @@ class ExperimentConfig:
     checkpointing: where and how often, or None to keep nothing.
     variable_names: what actors ask the learner's `get_variables` for.
     profile_dir: where each process writes what its time went to, or None.
+    non_finite: what a process does about a NaN or an infinity in what it acts
+      on or learns from: 'stop' the run, or 'continue' without that.
     dataset_factory: makes the learner's batches where there is no replay; None
       asks the builder for those from replay.
   """
@@ -145,6 +147,7 @@ class ExperimentConfig:
   checkpointing: checkpoint.CheckpointingConfig | None = None
   variable_names: Sequence[str] = ('policy',)
   profile_dir: str | None = None
+  non_finite: Literal['stop', 'continue'] = 'stop'
   dataset_factory: Callable[[], Iterator[Any]] | None = None
 
   def get_environment_spec(self) -> specs.EnvironmentSpec:
@@ -203,6 +206,7 @@ class ExperimentConfig:
         self.observers,
         schedule,
         evaluator_id,
+        finite.Watch(self.non_finite == 'stop'),
       )
       for evaluator_id, schedule in enumerate(self.evaluations)
     ]
@@ -256,6 +260,7 @@ def default_evaluator_factory(
   observers: Sequence[observers_lib.EnvLoopObserver] = (),
   schedule: schedule_lib.Schedule = _EVERY_3_SECONDS,
   evaluator_id: int = 0,
+  watch: finite.Watch | None = None,
 ) -> EvaluatorFactory:
   """Returns a factory of an evaluator of the newest weights.
 
@@ -267,6 +272,7 @@ def default_evaluator_factory(
     observers: see every step.
     schedule: when it evaluates, and for how many episodes.
     evaluator_id: among the evaluators, for its logger.
+    watch: takes note of episodes that are not finite.
   """
 
   def evaluator(
@@ -295,7 +301,7 @@ def default_evaluator_factory(
       observers=[*observers, actor_lib.WeightsObserver(variable_source)],
     )
     return evaluator_lib.EvaluatorLoop(
-      loop, actor, source, counter.get_counts, logger, schedule
+      loop, actor, source, counter.get_counts, logger, schedule, watch
     )
 
   return evaluator

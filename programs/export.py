@@ -21,6 +21,7 @@ from acme import core, specs
 from acme.agents.jax import actors
 from acme.jax.types import PRNGKey
 
+from nodes import finite
 from nodes import learner as learner_lib
 from programs import directories, policy, processes, seeding
 from programs.experiment import ExperimentConfig, make_policy
@@ -155,6 +156,9 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
     )
     for path, leaf in leaves
   }
+  for name, leaf in named.items():
+    if (found := finite.find(leaf, name)) is not None:
+      raise ExportError(f'a parameter is not finite: {found}')
   if len(named) != len(leaves):
     raise ExportError(f'two parameters have one name: {", ".join(named)}')
   return named

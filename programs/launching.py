@@ -196,19 +196,18 @@ def run(
       say_cause=False,
     )
   curve.write_learning_curve(run_dir)
+  screen.show(summary.summarize(run_dir, result.wall_time))
+  if result.cause is None and settings.profile:
+    screen.show(profile.page(run_dir))
+  # Whoever interrupts a run waits for its end.
+  if result.exit_code == 0 or (result.cause and result.cause.ends_run):
+    commands.keep_policy(run_dir, settings)
   if result.cause is not None:
     cause = str(result.cause)
     if sys.stderr.isatty():
       cause = '\n'.join(map(region.clean, cause.splitlines()))
     # The last thing printed.
     print(cause, file=sys.stderr, flush=True)
-  else:
-    screen.show(summary.summarize(run_dir, result.wall_time))
-    if settings.profile:
-      screen.show(profile.page(run_dir))
-  # Whoever interrupts a run waits for its end.
-  if result.exit_code == 0:
-    commands.keep_policy(run_dir, settings)
   return result.exit_code
 
 

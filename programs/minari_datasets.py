@@ -49,7 +49,7 @@ def read_episodes(
 
 def _to_transitions(dataset, episode, spec) -> types.Transition:
   return episodes.to_transitions(
-    f'minari:{dataset.id}',
+    f'minari:{dataset.id}, episode {episode.id}',
     spec,
     _leaves(dataset.observation_space, episode.observations, spec.observations),
     _leaves(

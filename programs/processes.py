@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import compat  # noqa: F401
 
+import dm_env
 import jax
 import reverb
 from acme import core, specs
@@ -15,7 +16,7 @@ from acme.utils import counting, loggers
 import container
 from nodes import actor as actor_lib
 from nodes import counter as counter_lib
-from nodes import counter_client, timing, worker
+from nodes import counter_client, safe_environment, timing, worker
 from nodes import learner as learner_lib
 from programs import actor_loops, builders, seeding
 from programs.experiment import ExperimentConfig, make_policy
@@ -103,11 +104,14 @@ def learner(
   checkpointer = experiment.get_checkpointer('learner')
   saved = checkpointer.restore() if checkpointer else None
   timer = experiment.get_timer('learner')
+  counts = counter_client.Counter(counter, 'learner')
+  weights = learner_lib.WeightsWatch(counts, experiment.non_finite == 'stop')
   publisher = timer.time(
     container.Publisher(
       variables,
       every_seconds=_PUBLISH_SECONDS,
       version=learner_lib.version_saved(saved),
+      accepts=weights.accepts,
     ),
     timing.PUBLISHER,
   )
@@ -116,10 +120,11 @@ def learner(
   else:
     samples = learner_lib.Samples(experiment.dataset_factory())
   timer.time(samples, timing.SAMPLES)
-  counts = counter_client.Counter(counter, 'learner')
   logger = learner_lib.WithMetrics(
-    experiment.logger_factory('learner', 'learner_steps', 0),
-    [publisher.metrics, samples.metrics],
+    learner_lib.WithLossesWatched(
+      experiment.logger_factory('learner', 'learner_steps', 0), weights.where
+    ),
+    [publisher.metrics, samples.metrics, weights.metrics],
   )
   learner = builder.make_learner(
     seeding.process_key(experiment.seed, 'learner'),
@@ -139,6 +144,7 @@ def learner(
     checkpointer,
     saved,
     lambda: _is_enough(counts, experiment.max_num_learner_steps),
+    weights.accepts,
   )
 
   def end_publishing() -> None:
@@ -188,7 +194,10 @@ def actor(
     )
   )
   environments = [
-    experiment.environment_factory(utils.sample_uint32(key))
+    safe_environment.SafeEnvironment(
+      experiment.environment_factory(utils.sample_uint32(key)),
+      f'actor/{actor_id}',
+    )
     for key in _split(environment_key, experiment.envs_per_actor)
   ]
   spec = specs.make_environment_spec(environments[0])
@@ -205,8 +214,7 @@ def actor(
     ),
     lambda: builder.make_adder(replay, spec, policy),
     actor_key,
-    # Each episode is reported at once, so that the run stops where it should.
-    counter_client.Counter(counter, 'actor', time_delta=0.0),
+    counter_client.Counter(counter, 'actor', time_delta=float('inf')),
     logger,
     actor_lib.WeightsObserver(variable_source),
     timer,
@@ -216,6 +224,7 @@ def actor(
     # The container first: that ends a thread which waits for weights.
     [
       variables.close,
+      loop.close,
       logger.close,
       timer.close,
       *(e.close for e in environments),
@@ -238,16 +247,23 @@ def evaluator(
 ) -> core.Worker:
   """An evaluator: whatever its factory makes of the newest weights."""
   timer = experiment.get_timer('evaluator', evaluator_id)
-  timed = dataclasses.replace(
-    experiment,
-    environment_factory=lambda seed: timer.time(
-      experiment.environment_factory(seed), timing.ENVIRONMENT
-    ),
+  environments = []
+
+  def make_environment(seed: int) -> dm_env.Environment:
+    environments.append(
+      safe_environment.SafeEnvironment(
+        experiment.environment_factory(seed), f'evaluator/{evaluator_id}'
+      )
+    )
+    return timer.time(environments[-1], timing.ENVIRONMENT)
+
+  watched = dataclasses.replace(
+    experiment, environment_factory=make_environment
   )
   make_actor = builders.make_actor_of_either_form(
     experiment.get_builder(), experiment.get_environment_spec
   )
-  loop = timed.get_evaluator_factories()[evaluator_id](
+  loop = watched.get_evaluator_factories()[evaluator_id](
     seeding.process_key(experiment.seed, 'evaluator', evaluator_id),
     container.VariableSource(variables),
     counter,
@@ -257,7 +273,12 @@ def evaluator(
   )
   return worker.StoppableWorker(
     loop,
-    [variables.close, getattr(loop, 'close', lambda: None), timer.close],
+    [
+      variables.close,
+      getattr(loop, 'close', lambda: None),
+      timer.close,
+      *(e.close for e in environments),
+    ],
     on_stop=variables.close,
     linger_seconds=_LAST_EVALUATION_SECONDS,
   )

@@ -44,6 +44,7 @@ class Settings:
   checkpoint_every: float
   checkpoint_replay: bool
   profile: bool
+  non_finite: str = 'stop'
 
   def check(self) -> None:
     """Checks what can be checked without Acme.
@@ -121,6 +122,7 @@ class Settings:
       ),
       variable_names=parts.variable_names,
       profile_dir=str(run_dir / profile.FOLDER) if self.profile else None,
+      non_finite=self.non_finite,
       dataset_factory=(
         agents.make_dataset_factory(self.agent, config, dataset)
         if is_offline

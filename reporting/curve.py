@@ -31,15 +31,24 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
   from matplotlib import figure
 
   steps, returns = evaluations(run_dir)
+  # One that is NaN would make a gap of all the means that it is in.
+  finite = np.isfinite(returns)
+  left_out = np.count_nonzero(~finite)
+  steps, returns = steps[finite], returns[finite]
   drawing = figure.Figure(figsize=(8, 4.5), layout='constrained')
   axes = drawing.add_subplot()
   _style(axes)
   if len(steps):
     _draw(axes, steps, returns)
+    if left_out:
+      text = f'{left_out:,} not finite and left out'
+      axes.set_title(text, loc='left', fontsize='small', color=_INK)
   else:
     axes.set_xticks([])
     axes.set_yticks([])
     text = 'No evaluation was finished.'
+    if left_out:
+      text = f'No return of {left_out:,} evaluations is finite.'
     axes.text(0.5, 0.5, text, ha='center', color=_INK)
   path = pathlib.Path(run_dir) / 'learning_curve.png'
   drawing.savefig(path, dpi=150)

@@ -9,7 +9,8 @@
 | actor/episodes               | episodes  | of all actors together            |
 | actor/episode_return         | reward    | of this actor's last episode      |
 | actor/episode_length         | steps     | of this actor's last episode      |
-| actor/steps_per_second       | steps/s   | in this actor's last episode      |
+| actor/steps_per_second       | steps/s   | in this actor's last episode, or  |
+|                              |           | in the last second of this one    |
 | learner/steps                | steps     | of the learner                    |
 | learner/walltime             | s         | between learner steps, summed     |
 | learner/steps_per_second     | steps/s   | since the row before              |
@@ -44,6 +45,12 @@
 | weights/cache_fallbacks      | versions  | for which this host had no room   |
 | weights/versions_skipped     | versions  | which a reader never read         |
 | replay/sample_wait_seconds   | s         | waited for samples, summed        |
+| non_finite/left_out          | finds     | of NaN or infinity: episodes of   |
+|                              |           | this actor or evaluator, values   |
+|                              |           | of the learner; absent if none    |
+
+An actor writes a row an episode, and one a second of an episode that lasts
+longer, without that episode's return and length.
 
 A process sees the counts of the others a moment late, as the counter last told.
 """
@@ -54,6 +61,7 @@ ACTOR_STEPS = 'actor/steps'
 ACTOR_STEPS_PER_SECOND = 'actor/steps_per_second'
 EVALUATION_RETURN = 'evaluator/episode_return'
 LEARNER_STEPS = 'learner/steps'
+LEFT_OUT = 'non_finite/left_out'
 LEARNER_STEPS_PER_SECOND = 'learner/steps_per_second'
 SAMPLE_WAIT = 'replay/sample_wait_seconds'
 TIME = 'time'

@@ -8,6 +8,11 @@ import numpy as np
 from reporting import curve, metrics, names
 
 _FINAL_EPISODES = 5
+_LEFT_OUT = (
+  ('actor', 'episodes of actors'),
+  ('evaluator', 'episodes of evaluators'),
+  ('learner', 'weights of the learner'),
+)
 
 
 def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
@@ -27,14 +32,20 @@ def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
     or 'none: nothing was learned',
     'evaluation': _evaluation(run_dir),
     'weights': _weights(actors, learner),
+    'not finite': _left_out(run_dir),
   }
   return '\n'.join(f'{k:<15}{v}' for k, v in lines.items() if v)
 
 
 def final_return(run_dir: str | pathlib.Path) -> float:
-  """Returns the mean return of the last 5 evaluations; NaN without any."""
+  """Returns the mean return of the last 5 evaluations; NaN without any.
+
+  Of those whose return is finite; what is NaN or infinite is no return.
+  """
   _, returns = curve.evaluations(run_dir)
-  return float(returns[-_FINAL_EPISODES:].mean()) if len(returns) else np.nan
+  finite = returns[-_FINAL_EPISODES:]
+  finite = finite[np.isfinite(finite)]
+  return float(finite.mean()) if len(finite) else np.nan
 
 
 def _steps(rows: list[metrics.Row], name: str, wall_time: float) -> str:
@@ -65,10 +76,25 @@ def _evaluation(run_dir: str | pathlib.Path) -> str:
   if not len(returns):
     return 'none was finished'
   count = min(_FINAL_EPISODES, len(returns))
+  bad = np.count_nonzero(~np.isfinite(returns))
+  note = f'; {bad:,} of them not finite' if bad else ''
   return (
     f'return {returns[0]:,.1f} at first, {final_return(run_dir):,.1f} at the '
-    f'end  (mean of the last {count} of {len(returns)})'
+    f'end  (mean of the last {count} of {len(returns)}{note})'
   )
+
+
+def _left_out(run_dir: str | pathlib.Path) -> str:
+  parts = []
+  for label, what in _LEFT_OUT:
+    finds = [
+      _total(counts)
+      for rows in metrics.read(run_dir, label)
+      if (counts := metrics.column(rows, names.LEFT_OUT))
+    ]
+    if finds:
+      parts.append(f'{what} {sum(finds):,.0f}')
+  return f'left out: {", ".join(parts)}' if parts else ''
 
 
 def _weights(actors: list[metrics.Row], learner: list[metrics.Row]) -> str:

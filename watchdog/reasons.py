@@ -2,7 +2,7 @@
 
 import pathlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from watchdog import servers, snapshot
@@ -24,10 +24,12 @@ class Reason(NamedTuple):
   Attributes:
     key: the same as long as the reason is, whatever its numbers.
     text: sentences: who waits for what, and what to do.
+    waiters: the tasks that wait.
   """
 
   key: str
   text: str
+  waiters: Sequence[str] = ()
 
 
 def find(run: snapshot.Snapshot) -> list[Reason]:
@@ -45,14 +47,18 @@ def _tasks(run: snapshot.Snapshot) -> Iterator[Reason]:
         f'backoff {name}',
         f'{name} ended with {_exit(task["exit_code"])} and is about to be '
         f'restarted (restarts so far: {task["restarts"]}).{waits} {log}',
+        waiters,
       )
     elif task['state'] in _ENDED:
       yield Reason(
         f'ended {name}',
         f'{name} has {task["state"]} and does not come back.{waits} {log}',
+        waiters,
       )
     elif task['state'] != 'running':
-      yield Reason(f'start {name}', f'{name} is {task["state"]}.{waits}')
+      yield Reason(
+        f'start {name}', f'{name} is {task["state"]}.{waits}', waiters
+      )
 
 
 def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
@@ -62,6 +68,7 @@ def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
     waiters = _waiters(run, task['label'])
     waits = f' {_wait(waiters)} for it.' if waiters else ''
     if _is_suspended(pid):
+      waiters = [name, *waiters]
       out = f'Its process {pid} is suspended; `kill -CONT {pid}` wakes it.'
     elif task['uptime'] < _STARTING_SECONDS:
       out = f'Its process {pid} started {task["uptime"]:.0f} s ago.'
@@ -72,7 +79,9 @@ def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
         'has it restarted.'
       )
     yield Reason(
-      f'silent {name}', f'{name} does not answer at {address}.{waits} {out}'
+      f'silent {name}',
+      f'{name} does not answer at {address}.{waits} {out}',
+      waiters,
     )
 
 
@@ -85,7 +94,8 @@ def _weights(run: snapshot.Snapshot) -> Iterator[Reason]:
         yield Reason(
           f'empty {server} {table.name}',
           f'{_wait(readers)} for the first weights: table {table.name!r} of '
-          f'{server} is empty until {_names(learners)} pushes.',
+          f'{server} is empty until {listed(learners)} pushes.',
+          readers,
         )
 
 
@@ -108,30 +118,34 @@ def _limited(
       f'{_wait(learners)} for ever: {where} holds {table.max_size:,} items at '
       f'most (max_size), and sampling needs {table.min_size:,} '
       '(min_size_to_sample). Make the table larger, or sample from fewer.',
+      learners,
     )
   elif table.blocks_samples and table.blocks_inserts:
     yield Reason(
       f'deadlock {where}',
       f'Deadlock: the rate limiter of {where} blocks both sides, '
-      f'{_names(learners)} and {_names(actors)} ({rule}). Widen its '
+      f'{listed(learners)} and {listed(actors)} ({rule}). Widen its '
       'error_buffer: the range must span at least 2 x max(1, '
       f'samples_per_insert) = {2 * max(1, table.samples_per_insert):g}.',
+      [*learners, *actors],
     )
   elif waiting.samplers:
     yield Reason(
       f'samplers {where}',
-      f'{_wait(learners)} for items of {_names(actors)}: the rate limiter of '
+      f'{_wait(learners)} for items of {listed(actors)}: the rate limiter of '
       f'{where} lets nothing be sampled before {table.inserts_missing:,} more '
       f'are inserted ({rule}). If the actors act, this ends by itself; else '
       'lower min_size_to_sample or see what holds up the actors.',
+      learners,
     )
   elif waiting.inserters:
     yield Reason(
       f'inserters {where}',
-      f'{_wait(actors)} for samples by {_names(learners)}: the rate limiter of '
+      f'{_wait(actors)} for samples by {listed(learners)}: the rate limiter of '
       f'{where} lets nothing be inserted before {table.samples_missing:,} more '
       f'are sampled ({rule}). If the learner learns, this ends by itself; else '
       'see what holds it up, or widen the error_buffer.',
+      actors,
     )
 
 
@@ -142,10 +156,10 @@ def _waiters(run: snapshot.Snapshot, label: str) -> list[str]:
 
 
 def _wait(tasks: list[str]) -> str:
-  return f'{_names(tasks)} {"waits" if len(tasks) == 1 else "wait"}'
+  return f'{listed(tasks)} {"waits" if len(tasks) == 1 else "wait"}'
 
 
-def _names(tasks: list[str]) -> str:
+def listed(tasks: Sequence[str]) -> str:
   """Lists tasks; the many of one role as one."""
   by_label = {}
   for name in tasks:

@@ -5,13 +5,14 @@ import pathlib
 import threading
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from reporting import names
-from watchdog import reasons, snapshot
+from watchdog import reasons, snapshot, stuck
 
 _POLL_SECONDS = 5.0
 # What has not changed is said again so often.
-_REPEAT_SECONDS = 300.0
+_REPEAT_SECONDS = 60.0
 
 
 class Watchdog:
@@ -65,7 +66,7 @@ class Watchdog:
       self._seen.clear()
       return
     now, stalls = time.monotonic(), []
-    # An episode may take minutes, and is counted at its end.
+    # What an actor inserts counts where its own rows do not come.
     acted = run.count(names.ACTOR_STEPS) + run.inserts
     learnt = run.count(names.LEARNER_STEPS)
     if run.with_label('actor'):  # An offline program has none.
@@ -73,42 +74,45 @@ class Watchdog:
         self._stall(now, 'actor', acted, run.count(names.ACTOR_STEPS))
       )
     stalls.append(self._stall(now, 'learner', learnt, learnt))
-    if not any(stalls):
+    stalls = list(filter(None, stalls))
+    found = reasons.find(run)
+    idle = stuck.find(run, found, self._stuck_after)
+    # Whoever has stopped since it spoke last is named at once.
+    news = frozenset(reason.key for reason in idle)
+    if not idle:
+      news |= {stall.role for stall in stalls}
+    keys = news | {reason.key for reason in found}
+    said, at = self._said
+    if not news:
       self._said = frozenset(), 0.0
       return
-    found = reasons.find(run)
-    keys = frozenset(reason.key for reason in found)
-    said, at = self._said
     rest = _REPEAT_SECONDS if keys == said else self._stuck_after
-    if at and now - at < rest:
+    if news <= said and now - at < rest:
       return
     self._said = keys, now
-    text = ', and '.join(filter(None, stalls))
-    self._print(f'{text[0].upper()}{text[1:]}.')
-    for reason in found or [_busy(run)]:
-      self._print(f'  {reason.text}')
+    if stalls:
+      text = ', and '.join(stall.text for stall in stalls)
+      self._print(f'{text[0].upper()}{text[1:]}.')
+    for reason in [*idle, *found]:
+      self._print(f'  {reason.text}' if stalls else reason.text)
 
-  def _stall(self, now: float, role: str, progress: int, steps: int) -> str:
+  def _stall(
+    self, now: float, role: str, progress: int, steps: int
+  ) -> '_Stall | None':
     """Returns how long a role has made no step, if for too long."""
     before, since = self._seen.get(role, (None, now))
     if progress != before:
       since = now
     self._seen[role] = progress, since
     if now - since < self._stuck_after:
-      return ''
-    return f'no {role} step for {now - since:.0f} s, after {steps:,}'
+      return None
+    return _Stall(
+      role, f'no {role} step for {now - since:.0f} s, after {steps:,}'
+    )
 
 
-def _busy(run: snapshot.Snapshot) -> reasons.Reason:
-  """What there is to say when no server holds anybody up."""
-  pids = ', '.join(
-    f'{name} {run.tasks[name]["pid"]}'
-    for label in ('learner', 'actor')
-    for name in run.with_label(label)
-  )
-  return reasons.Reason(
-    'busy',
-    'All tasks run, all servers answer, and replay holds nobody up: who makes '
-    'no step is busy or waits within itself. `py-spy dump --pid PID` shows '
-    f'where ({pids}).',
-  )
+class _Stall(NamedTuple):
+  """A role that makes no steps: its label, and words for it."""
+
+  role: str
+  text: str

@@ -4,12 +4,14 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from reporting import metrics, names
-from watchdog import reasons, snapshot
+from watchdog import reasons, snapshot, stuck
 
 _COLUMNS = (
   *('task', 'state', 'pid', 'uptime', 'restarts', 'address', 'steps/s'),
   'weights',
 )
+# As `--stuck_after` has it unless told otherwise.
+_STUCK_AFTER = 60.0
 _RIGHT = ('pid', 'uptime', 'restarts', 'steps/s')
 
 
@@ -23,6 +25,7 @@ def page(run_dir: str | pathlib.Path) -> str:
   lines = [f'{run_dir}: {_state(run)}', '', *_table(run), '', *_facts(run)]
   if run.launcher['alive']:
     found = reasons.find(run)
+    found = [*stuck.find(run, found, _STUCK_AFTER), *found]
     lines += ['', 'who waits for whom' if found else 'nobody waits']
     lines += [f'  {reason.text}' for reason in found]
   return '\n'.join(lines)

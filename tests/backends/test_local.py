@@ -293,6 +293,21 @@ def test_past_the_budget_the_run_ends(marker):
   assert result.cause.task == 'flaky/0'
 
 
+def test_what_would_fail_again_is_not_started_again(marker):
+  def crash():
+    error = ValueError('the reward is nan')
+    error.ends_run = True
+    raise error
+
+  result, _ = helpers.run(
+    helpers.program(crash=crash, other=lambda: lp.wait_for_stop()),
+    restart={'crash': local.RestartPolicy()},
+  )
+  assert (result.exit_code, result.restarts['crash/0']) == (1, 0)
+  assert result.cause.ends_run
+  assert result.cause.lines[-1] == 'ValueError: the reward is nan'
+
+
 def test_lines_stay_whole_and_ordered_and_reach_the_files(marker, tmp_path):
   def talk():
     for i in range(200):

@@ -76,8 +76,8 @@ class Run:
       return list(csv.DictReader(f))
 
   def column(self, name, metric) -> list[float]:
-    """One of a process's metrics, row by row."""
-    return [float(row[metric]) for row in self.rows(name)]
+    """One of a process's metrics, in the rows that have it."""
+    return [float(row[metric]) for row in self.rows(name) if row.get(metric)]
 
   def left_over(self) -> list[int]:
     """The pids of the run's processes that live."""

@@ -10,9 +10,10 @@ import pytest
 from acme import environment_loop, specs
 from acme.agents.jax import actor_core, actors
 from acme.testing import fakes
-from acme.utils import counting, loggers
+from acme.utils import loggers
 
-from nodes import vector_actor
+from nodes import counter as counter_lib
+from nodes import counter_client, steps, vector_actor
 
 _LENGTHS = (3, 5, 2)
 
@@ -109,16 +110,17 @@ class VariableClient:
 def make_loop(max_actor_steps, keys):
   written = [Written() for _ in _LENGTHS]
   rows = Rows()
+  counter = counter_client.Counter(counter_lib.GlobalCounter(), 'actor')
+  counts = steps.StepCounter(counter, rows, max_actor_steps, 1000.0)
   lanes = [
-    vector_actor.Lane(Numbers(lane), adder)
+    vector_actor.Lane(Numbers(lane), adder, [counts])
     for lane, adder in enumerate(written)
   ]
   loop = vector_actor.VectorActorLoop(
     lanes,
     vector_actor.BatchedPolicy(make_actor(keys[0]), keys),
-    counting.Counter(prefix='actor', time_delta=0.0),
     rows,
-    max_actor_steps,
+    counts,
   )
   return loop, written, rows.rows
 
@@ -140,29 +142,31 @@ def test_each_episode_is_what_its_environment_would_have_by_itself(keys):
     )
     single.run(num_episodes=episodes)
     assert episodes > 1
-    assert adder.steps == alone.steps
+    # The last episode broke off.
+    assert adder.steps == alone.steps[: len(adder.steps)]
 
 
-def test_ends_with_whole_episodes_that_are_all_counted(keys):
+def test_ends_at_the_limit_in_the_middle_of_episodes(keys):
   loop, written, rows = make_loop(11, keys)
   loop.run()
 
-  # Two of the first lane, two of the last, and the second's one make 15; the
-  # third of the last began with 10 steps counted.
-  steps = [row['episode_length'] for row in rows]
-  assert steps == [2, 3, 2, 5, 3, 2]
-  assert rows[-1]['actor_steps'] == sum(steps)
-  assert rows[-1]['actor_episodes'] == len(rows)
-  assert sum(s[0] != 'first' for w in written for s in w.steps) == sum(steps)
+  *whole, last = rows
+  assert [row['episode_length'] for row in whole] == [2, 3]
+  assert last['actor_steps'] == 11
+  assert last['actor_episodes'] == 2
+  assert sum(s[0] != 'first' for w in written for s in w.steps) == 11
 
 
 def test_returns_are_of_one_environment(keys):
-  loop, written, rows = make_loop(1, keys)
+  loop, written, rows = make_loop(16, keys)
   loop.run()
 
-  by_length = {row['episode_length']: row['episode_return'] for row in rows}
+  by_length = {}
+  for row in filter(lambda row: 'episode_length' in row, rows):
+    by_length.setdefault(row['episode_length'], row['episode_return'])
   for lane, length in enumerate(_LENGTHS):
-    actions = [step[0] for step in written[lane].steps if step[0] != 'first']
+    steps = written[lane].steps[1 : length + 1]
+    actions = [action for action, *_ in steps]
     expected = sum(lane + action for action in actions)
     assert by_length[length] == pytest.approx(expected)
 

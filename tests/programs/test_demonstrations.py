@@ -85,3 +85,16 @@ def test_a_torn_file_is_named(tmp_path):
   path.write_bytes(path.read_bytes()[:100])
   with pytest.raises(ValueError, match=f'{path} is no recorded episode'):
     dataset.load()
+
+
+@pytest.mark.parametrize('name', ['reward/0', 'observation/0', 'action/0'])
+def test_what_is_not_finite_is_refused_with_its_file_and_step(tmp_path, name):
+  dataset, _ = recordings.record(tmp_path, 'gym:Pendulum-v1', 2)
+  *_, path = sorted((tmp_path / 'episodes').glob('*.npz'))
+  with np.load(path) as file:
+    arrays = dict(file)
+  arrays[name][70] = np.nan
+  np.savez(path, **arrays)
+  what = name.partition('/')[0]
+  with pytest.raises(ValueError, match=f'{path.name}, step 70: the {what}'):
+    dataset.load()

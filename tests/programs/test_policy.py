@@ -256,3 +256,18 @@ def test_an_actor_that_hides_its_policy_is_refused(tmp_path):
   with pytest.raises(export.ExportError, match='^_OwnActor .*GenericActor'):
     export.export(config, None, tmp_path / 'policy')
   assert list(tmp_path.iterdir()) == []
+
+
+def test_parameters_that_are_not_finite_are_not_kept(tmp_path):
+  config = policies.make_experiment('sac', 'gym:Pendulum-v1')
+  learner = policies.make_learner(config)
+  export.export(config, learner, tmp_path / 'policy')
+  before = (tmp_path / 'policy' / 'policy.json').read_text()
+
+  class Diverged:
+    def get_variables(self, names):
+      return jax.tree.map(lambda x: x * np.nan, learner.get_variables(names))
+
+  with pytest.raises(export.ExportError, match=r'not finite: .*/b\[0\] is nan'):
+    export.export(config, Diverged(), tmp_path / 'policy')
+  assert (tmp_path / 'policy' / 'policy.json').read_text() == before

@@ -32,6 +32,17 @@ def test_a_run_without_evaluations_gets_a_figure(tmp_path, rows):
   assert num_coloured(curve.write_learning_curve(tmp_path)) == 0
 
 
+def test_returns_that_are_not_finite_are_left_out(tmp_path):
+  rows = [(i, 100 * i, -1000 + 10 * i) for i in range(60)]
+  csv_files.write(tmp_path, 'evaluator_0', FIELDS, rows)
+  coloured = num_coloured(curve.write_learning_curve(tmp_path))
+  rows[::3] = [(i, 100 * i, 'nan') for i in range(0, 60, 3)]
+  csv_files.write(tmp_path, 'evaluator_0', FIELDS, rows)
+  assert num_coloured(curve.write_learning_curve(tmp_path)) > coloured / 2
+  csv_files.write(tmp_path, 'evaluator_0', FIELDS, [(1, 2, 'inf')])
+  assert num_coloured(curve.write_learning_curve(tmp_path)) == 0
+
+
 def test_evaluations_of_all_evaluators_in_order_of_steps(tmp_path):
   csv_files.write(
     tmp_path, 'evaluator_0', FIELDS, [(1, 10, -1), (3, 30, -3)], torn='4,40,-'

@@ -76,3 +76,26 @@ def test_pushes_of_a_restarted_learner_are_added(tmp_path):
     [(1, 10), (2, 20), (3, 5), (4, 7)],
   )
   assert '27 pushes' in summary.summarize(tmp_path, 9.0)
+
+
+def test_what_was_not_finite_is_said(tmp_path):
+  csv_files.write(
+    tmp_path,
+    'actor_0',
+    ['time', 'actor/steps', 'non_finite/left_out'],
+    [(1, 10, ''), (2, 20, 3), (3, 30, 1)],
+  )
+  csv_files.write(
+    tmp_path, 'learner_0', ['time', 'non_finite/left_out'], [(1, 40)]
+  )
+  csv_files.write(
+    tmp_path,
+    'evaluator_0',
+    ['time', 'actor/steps', 'evaluator/episode_return'],
+    [(1, 1, -7), (2, 2, -1), (3, 3, 'nan'), (4, 4, -3), (5, 5, 'inf')],
+  )
+  lines = summary.summarize(tmp_path, 9.0).splitlines()
+  assert lines[-1] == (
+    'not finite     left out: episodes of actors 4, weights of the learner 40'
+  )
+  assert '-3.7 at the end  (mean of the last 5 of 5; 2 of them' in lines[3]

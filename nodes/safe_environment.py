@@ -1,0 +1,77 @@
+"""An environment that lets no bad number through, and is closed once."""
+
+import threading
+from typing import Any
+
+import compat  # noqa: F401
+
+import dm_env
+from absl import logging
+from acme import wrappers
+
+from nodes import finite
+
+# What a step may take that is under way when the environment is to be closed.
+_LAST_STEP_SECONDS = 1.0
+
+
+class SafeEnvironment(wrappers.EnvironmentWrapper):
+  """Looks at what goes in and comes out; every process has such ones."""
+
+  def __init__(self, environment: dm_env.Environment, name: str):
+    """Wraps an environment.
+
+    Args:
+      environment: which nobody else closes.
+      name: of the process, for errors: `actor/0`.
+    """
+    super().__init__(environment)
+    self._name = name
+    self._steps = self._episodes = self._episode_steps = 0
+    self._in_use = threading.Lock()
+    self._is_closed = False
+
+  def reset(self) -> dm_env.TimeStep:
+    self._episodes += 1
+    self._episode_steps = 0
+    timestep = self._call(self._environment.reset)
+    self._check('observation', timestep.observation)
+    return timestep
+
+  def step(self, action: Any) -> dm_env.TimeStep:
+    self._steps += 1
+    self._episode_steps += 1
+    self._check('action', action)
+    timestep = self._call(self._environment.step, action)
+    self._check('reward', timestep.reward)
+    self._check('discount', timestep.discount)
+    self._check('observation', timestep.observation)
+    return timestep
+
+  def close(self) -> None:
+    """Closes it, unless it is closed, or hangs in a step."""
+    if self._is_closed:
+      return
+    if not self._in_use.acquire(timeout=_LAST_STEP_SECONDS):
+      logging.warning('Left an environment open that is still in its step.')
+      return
+    try:
+      self._is_closed = True
+      self._environment.close()
+    finally:
+      self._in_use.release()
+
+  def _call(self, method, *args) -> dm_env.TimeStep:
+    with self._in_use:
+      if self._is_closed:  # A loop that nobody waits for goes on.
+        raise SystemExit
+      return method(*args)
+
+  def _check(self, what: str, nest: Any) -> None:
+    found = finite.find(nest, what)
+    if found is not None:
+      raise finite.NonFiniteError(
+        f'{self._name}, its step {self._steps:,}, which is step '
+        f'{self._episode_steps:,} of its episode {self._episodes:,}: the '
+        f'{found}'
+      )
