@@ -1,6 +1,11 @@
 """A run that cannot go on ends, and says why."""
 
+import pytest
+
 from tests.e2e import runs
+
+# `test_terminal` has it on a terminal.
+pytestmark = pytest.mark.long
 
 
 def test_a_constructor_that_raises_ends_the_run(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from nodes import counter_client
 from tests.e2e import runs
 
-_ROUNDS = (2, pytest.param(5, marks=pytest.mark.long))
+_ROUNDS = (1, pytest.param(5, marks=pytest.mark.long))
 _STEPS = 1_000_000
 _EPISODE = 200
 _ROLES = (

@@ -15,14 +15,14 @@ import pytest
 from programs import policy
 from reporting import names
 from tests.e2e import runs
+from tests.view import terminals
 
 
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
   run = runs.Run(tmp_path_factory.mktemp('launch') / 'run')
-  with run.launch(
-    '--num_actors=2', '--num_steps=2000', '--evaluations=200steps*2,2s'
-  ):
+  flags = ('--num_actors=2', '--num_steps=2000', '--profile')
+  with run.launch(*flags, '--evaluations=200steps*2,2s'):
     run.end()
   return run
 
@@ -70,6 +70,22 @@ def test_a_run_leaves_its_files(run):
   assert run.column('learner_0', 'learner/steps')[-1] > 100
   assert run.rows('evaluator_0')
   assert str(run.run_dir) in run.output
+
+
+def test_a_profile_tells_where_the_time_went(run):
+  tree = {
+    path.stem: json.loads(path.read_text())
+    for path in (run.run_dir / 'profile').glob('*.json')
+  }
+  acts = {'', 'environment', 'policy', 'weights'}
+  assert acts | {'insert'} == {*tree['actor_0']}
+  assert acts == {*tree['evaluator_0']}
+  assert {'', 'step', 'step/sample wait', 'publish'} <= {*tree['learner_0']}
+  steps = tree['learner_0']['step']['calls']
+  # One more waited when the run ended.
+  assert run.count('learner_steps') <= steps <= run.count('learner_steps') + 1
+  assert 'gradient step' in run.output
+  assert [*run.run_dir.glob('profile/plugins/profile/*/*.xplane.pb')]
 
 
 def test_tensorboard_shows_each_metric_under_its_documented_name(run):
@@ -178,10 +194,31 @@ def test_without_a_terminal_there_are_plain_lines(run):
     assert any(re.match(rf'\[{name}\] +steps ', line) for line in lines)
 
 
-def test_a_seed_gives_the_same_first_episode(run, tmp_path):
-  again = runs.Run(tmp_path / 'run')
-  with again.launch('--num_actors=1', '--num_steps=200'):
-    assert again.end() == 0, again.output
+@pytest.fixture(scope='module')
+def quiet(tmp_path_factory):
+  """A run with `--quiet` on a terminal: its directory, and what it printed."""
+  run = runs.Run(tmp_path_factory.mktemp('quiet') / 'run')
+  exit_code, output = terminals.run(
+    *('launch.py', '--quiet', f'--run_dir={run.run_dir}'),
+    *('--num_actors=1', '--num_steps=200'),
+  )
+  assert exit_code == 0, output
+  return run, output
+
+
+def test_a_quiet_run_says_what_came_of_it(quiet):
+  _, output = quiet
+  assert '\033' not in output
+  assert 'steps/s' not in output
+  assert 'lp.stop()' not in output
+  first, *_, last = output.splitlines()
+  assert first.startswith('run directory')
+  assert re.search(r'^evaluation +return ', output, re.MULTILINE)
+  assert last.startswith('policy')
+
+
+def test_a_seed_gives_the_same_first_episode(run, quiet):
+  again, _ = quiet
 
   def first_return(run, actor):
     return run.column(f'actor_{actor}', 'actor/episode_return')[0]

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.e2e import runs
 
 _FLAGS = (
@@ -12,6 +14,8 @@ _FLAGS = (
 )
 
 
+# `tests/programs/test_seeds.py` has the same with a stand-in for the runs.
+@pytest.mark.long
 def test_a_run_a_seed_and_their_interquartile_mean(tmp_path):
   run = runs.Run(tmp_path / 'sweep')
   with run.launch(*_FLAGS, '--seeds=3,5', '--num_steps=100'):

@@ -35,18 +35,3 @@ def test_a_failure_is_told_last_and_whole(tmp_path):
 def _last_code(output):
   *_, last = _CURSOR_CODE.finditer(output)
   return last.end()
-
-
-def test_a_quiet_run_says_what_came_of_it(tmp_path):
-  exit_code, output = terminals.run(
-    *('launch.py', '--quiet', f'--run_dir={tmp_path / "run"}'),
-    *('--num_actors=1', '--num_steps=200'),
-  )
-  assert exit_code == 0, output
-  assert not _CURSOR_CODE.search(output)
-  assert 'steps/s' not in output
-  assert 'lp.stop()' not in output
-  first, *_, last = output.splitlines()
-  assert first.startswith('run directory')
-  assert re.search(r'^evaluation +return ', output, re.MULTILINE)
-  assert last.startswith('policy')

@@ -3,10 +3,13 @@
 import os
 import signal
 
+import pytest
+
 from tests.backends import helpers
 from tests.slurm import jobs
 
 
+@pytest.mark.long
 def test_learns_over_two_nodes_and_a_killed_actor_is_restarted(tmp_path):
   job = jobs.Job(tmp_path / 'run')
   told = job.submit('--resources=learner:cpu=2', '--num_steps=4500')
