@@ -297,7 +297,16 @@ def _leaf(spec: Mapping[str, Any], value: Any, where: str) -> np.ndarray:
     )
   if not np.can_cast(array.dtype, dtype, 'same_kind'):
     raise ValueError(f'{where}: expected {dtype}, got {array.dtype}')
-  return array.astype(dtype)
+  with np.errstate(over='ignore'):
+    cast = array.astype(dtype)
+  is_kept = cast == array
+  if dtype.kind == 'f':
+    is_kept = np.isfinite(cast) | ~np.isfinite(array)
+  if not np.all(is_kept):
+    raise ValueError(
+      f'{where}: {dtype} does not hold {array[~is_kept].flat[0]}'
+    )
+  return cast
 
 
 def _unflatten(spec: Any, leaves: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 _SHARES = ('alpha', 'discount', 'epsilon', 'gae_lambda', 'tau')
 _ABOVE_0 = ('gradient_steps_per_step', 'max_abs_reward', 'max_gradient_norm')
 _MAY_BE_NEGATIVE = ('vmin', 'vmax')
+# What Reverb and JAX compute with: int32 and float32.
+_GREATEST = {int: 2**31 - 1, float: 3.4e38}
 # Of the samples that are due, by how much Acme's agents let them be off.
 _TOLERANCE = 0.1
 
@@ -48,6 +50,9 @@ def _check_range(name: str, value: Any) -> None:
     raise ValueError(f'{name}={value} is not between 0 and 1')
   if name in _ABOVE_0 and not value > 0:
     raise ValueError(f'{name}={value} is not above 0')
+  greatest = _GREATEST.get(type(value))
+  if greatest is not None and abs(value) > greatest:
+    raise ValueError(f'{name}={value} is too great a number')
   if isinstance(value, float) and value < 0 and name not in _MAY_BE_NEGATIVE:
     raise ValueError(f'{name}={value} is below 0')
 

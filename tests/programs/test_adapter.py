@@ -183,6 +183,15 @@ def test_an_action_reaches_the_environment_in_its_own_form(
   np.testing.assert_array_equal(found, given)
 
 
+def test_an_action_that_is_not_finite_does_not_reach_the_environment():
+  env = _Env(_box(), [np.ones(2)] * 2, _box())
+  environment = _adapt(env)
+  environment.reset()
+  with pytest.raises(FloatingPointError, match=r'the action is \[nan, 0.5\]'):
+    environment.step(np.array([np.nan, 0.5], np.float32))
+  assert env.given == []
+
+
 def test_actions_in_a_dict_are_adapted_one_by_one():
   space = spaces.Dict(a=_box(shape=(1, 2), high=3), b=spaces.MultiDiscrete([4]))
   env = _Env(_box(), [np.ones(2)] * 2, space)

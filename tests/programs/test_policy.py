@@ -130,6 +130,14 @@ def test_another_observation_is_refused(recurrent, observation, expected):
     policy.load(recurrent.path)(observation)
 
 
+def test_an_observation_that_float32_does_not_hold_is_refused(recurrent):
+  act = policy.load(recurrent.path)
+  observation = np.zeros((10, 5))
+  observation[0, 0] = 1e300
+  with pytest.raises(ValueError, match='^observation: float32 .* 1e.300$'):
+    act(observation)
+
+
 def _named(mapping) -> dict:
   """A nest whose names are not in the alphabet's order."""
   return mapping(

@@ -45,6 +45,8 @@ def test_the_defaults_are_within_the_limits(agent):
     ('ppo', 'num_minibatches=7', 'num_minibatches=7 does not divide the 1024'),
     ('ppo', 'batch_size=0', 'batch_size'),
     ('d4pg', 'vmin=5,vmax=5', 'vmin=5.0 is not below vmax=5.0'),
+    ('sac', f'max_replay_size={2**31}', 'max_replay_size=2147483648 is too'),
+    ('sac', 'learning_rate=1e39', r'learning_rate=1e\+39 is too great'),
     ('d4pg', 'num_atoms=1', 'num_atoms=1'),
   ],
 )
