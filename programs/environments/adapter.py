@@ -11,6 +11,7 @@ import tree
 from acme import wrappers
 from dm_env import specs
 
+from nodes import finite
 from programs.environments import forms
 from programs.environments.errors import UnfitEnvironmentError
 
@@ -144,6 +145,10 @@ class _Values:
     return tree.unflatten_as(self.spec, arrays)
 
 
+class _TooGreatError(UnfitEnvironmentError, finite.NonFiniteError):
+  """A value would be infinite, and is left out where such are."""
+
+
 def _join(name: str, path: tuple[Any, ...]) -> str:
   return '/'.join([name, *map(str, path)])
 
@@ -167,7 +172,9 @@ def _convert_leaf(value: Any, spec: specs.Array, name: str) -> np.ndarray:
     cast = array.astype(spec.dtype, order='C').reshape(spec.shape)
   if cast.dtype != array.dtype and not _is_same(array, cast):
     lost = array.reshape(spec.shape)[~_kept(array, cast)].flat[0]
-    raise UnfitEnvironmentError(
+    is_float = spec.dtype == np.float32
+    error = _TooGreatError if is_float else UnfitEnvironmentError
+    raise error(
       f'the {name} has the value {lost}, which {spec.dtype} does not hold; '
       'scale it in the environment, or give its space another dtype'
     )

@@ -130,8 +130,6 @@ def _scaled(
 
   def to_action(chosen: Any) -> np.ndarray:
     share = (np.clip(np.asarray(chosen, float), -1, 1) + 1) / 2
-    if not np.isfinite(share).all():
-      raise FloatingPointError(f'the action is {np.asarray(chosen).tolist()}')
     scaled = low + share.reshape(spec.shape) * (high - low)
     # Sums may end one ulp outside.
     return np.clip(scaled, low, high).astype(spec.dtype)

@@ -10,6 +10,7 @@ import pytest
 from dm_env import specs
 from gymnasium import spaces
 
+from nodes import finite
 from programs import environments
 from programs.environments import gym
 
@@ -183,13 +184,13 @@ def test_an_action_reaches_the_environment_in_its_own_form(
   np.testing.assert_array_equal(found, given)
 
 
-def test_an_action_that_is_not_finite_does_not_reach_the_environment():
-  env = _Env(_box(), [np.ones(2)] * 2, _box())
-  environment = _adapt(env)
-  environment.reset()
-  with pytest.raises(FloatingPointError, match=r'the action is \[nan, 0.5\]'):
-    environment.step(np.array([np.nan, 0.5], np.float32))
-  assert env.given == []
+def test_what_float32_does_not_hold_may_be_left_out_as_what_is_not_finite():
+  watch = finite.Watch(stop=False)
+  values = [np.full(2, 1e300), np.ones(2)]
+  environment = _adapt(_Env(_box(np.float64), values))
+  timestep = watch.try_until_finite(environment.reset, lambda: None)
+  np.testing.assert_array_equal(timestep.observation, 1)
+  assert watch.metrics() == {finite.LEFT_OUT: 1.0}
 
 
 def test_actions_in_a_dict_are_adapted_one_by_one():
