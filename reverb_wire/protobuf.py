@@ -50,9 +50,15 @@ class Reader:
       MalformedError: it is no message, or it took too long.
     """
     view, at = memoryview(message), 0
-    while at < len(view):
-      self._look_at_clock()
-      tag, at = varint(view, at)
+    size = len(view)
+    while at < size:
+      self._until_look -= 1
+      if not self._until_look:
+        self._look_at_clock()
+      # A call for each tag would take a fifth of the time.
+      tag, at = view[at], at + 1
+      if tag > 0x7F:
+        tag, at = varint(view, at - 1)
       number, kind = tag >> 3, tag & 7
       if kind == _VARINT:
         value, at = varint(view, at)
@@ -64,7 +70,7 @@ class Reader:
         else:
           raise MalformedError(f'field {number} is of no known type')
         value, at = view[at : at + length], at + length
-        if at > len(view):
+        if at > size:
           raise MalformedError(f'field {number} is longer than its message')
         if kind == _FIXED64:
           (value,) = struct.unpack('<d', value)
@@ -83,9 +89,6 @@ class Reader:
     return dict(self.fields(message, kinds))
 
   def _look_at_clock(self) -> None:
-    self._until_look -= 1
-    if self._until_look:
-      return
     self._until_look = _STRIDE
     if time.monotonic() > self._deadline:
       raise MalformedError(f'it cannot be read within {self._seconds:g} s')
