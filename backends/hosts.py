@@ -101,8 +101,8 @@ def run(
       zygotes.reserve,
       loopback.NodeStopper(),
       listener,
-      signals,
-      lambda names: _make_room(zygotes, growth, names),
+      signals=signals,
+      make_room=lambda names: _make_room(zygotes, growth, names),
     )
     try:
       result = launcher.run(

@@ -61,6 +61,7 @@ class Machines:
   make_address: Callable[[str, int], lp.AbstractAddressBuilder]
   stopper: tasks_lib.ProgramStopper
   listener: loopback.StopListener
+  _: dataclasses.KW_ONLY
   interface: str = ''
   guards_ports: bool = False
   signals: Sequence[int] = stops.SIGNALS

@@ -16,10 +16,12 @@ from backends import (
   agent_client,
   bootstrap,
   fleet,
+  hosts,
   launcher,
   local,
   loopback,
   machines,
+  scaling,
   status,
 )
 from backends import door as door_lib
@@ -181,6 +183,38 @@ def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
       [_joined(door, 'task/0')], program, marker, restart=restart
     )
   assert (result.exit_code, result.cause.task) == (1, 'task/0')
+
+
+def test_a_run_grows_by_the_nodes_that_are_placed_for_it(
+  door, marker, tmp_path
+):
+  def program(count):
+    return helpers.program(task=[lambda: None] * count)
+
+  def act():
+    first = _ActedAgent(door, 'task/0')
+    first.start('task/0')
+    key = scaling.request(marker, 'task', 2)
+    second = _ActedAgent(door, 'task/1')
+    second.start('task/1')
+    helpers.wait_until(lambda: scaling.answer(marker, key) == '', 'an answer')
+    for index, agent in enumerate((first, second)):
+      agent.say('exited', task=f'task/{index}', exit_code=0)
+    second.hear('leave')
+
+  with _acting(act):
+    result, _ = hosts.run(
+      program(1),
+      [_joined(door, 'task/0')],
+      str(tmp_path),
+      config=local.LocalConfig(log_dir=marker),
+      growth=hosts.Growth(
+        lambda label, count: program(count),
+        lambda names: [_joined(door, name) for name in names],
+      ),
+    )
+  assert (result.exit_code, result.cause) == (0, None)
+  assert result.restarts == {'task/0': 0, 'task/1': 0}
 
 
 @pytest.mark.parametrize('returns', [True, False])
