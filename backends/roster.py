@@ -7,8 +7,16 @@ from collections.abc import Collection, Sequence
 import launchpad as lp
 from launchpad import address as lp_address
 
+from backends import (
+  calls,
+  loopback,
+  machines,
+  output,
+  task_run,
+  wire,
+  zygote_client,
+)
 from backends import config as config_lib
-from backends import loopback, machines, output, task_run, wire, zygote_client
 from backends import tasks as tasks_lib
 
 
@@ -31,6 +39,7 @@ class Roster:
       flags: absl flags for each, as on a command line.
     """
     self._where = where
+    calls.make_key(where.directory)
     self._config = config
     self._logs = logs
     self._flags = flags

@@ -17,6 +17,7 @@ from launchpad.launch import worker_manager
 from launchpad.nodes.python import node
 
 from backends import (
+  calls,
   config,
   environment,
   linux,
@@ -74,6 +75,7 @@ def run(order: wire.Order) -> NoReturn:
 def _run_function(order: wire.Order) -> None:
   environment.apply(order.env)
   port_guard.watch(order.ports)
+  calls.install(os.path.dirname(order.function_path), order.interface)
   # Loaded first, because the modules that it needs may define flags; and left
   # in no variable, so that what it made is finalized when it returns.
   with open(order.function_path, 'rb') as f:

@@ -1,7 +1,7 @@
 """Asks the servers of a run what they are doing; each call has a deadline.
 
-Every server of a program speaks gRPC: Reverb's tell of their tables, Courier's
-answer that they know no such question, which shows that they are there.
+Reverb's tell of their tables. Those that serve calls greet whoever comes before
+they ask for the run's key, which shows that they are there.
 """
 
 import time
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import grpc
 
+from backends import sealed
 from reverb_wire import protobuf, server_info
 from watchdog import limiter
 
@@ -49,7 +50,7 @@ class Servers(NamedTuple):
 
 
 def ask(addresses: Iterable[str]) -> Servers:
-  """Asks all servers at once; takes a second at most.
+  """Asks all servers at once; takes two seconds at most.
 
   Args:
     addresses: `host:port` each.
@@ -60,6 +61,7 @@ def ask(addresses: Iterable[str]) -> Servers:
   }
   try:
     before, silent = _ask_once(channels)
+    silent -= sealed.present(silent, _TIMEOUT)
     if not before:
       return Servers({}, silent)
     time.sleep(_INTERVAL)

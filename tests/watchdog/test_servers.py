@@ -9,6 +9,7 @@ import time
 import courier
 import pytest
 
+from backends import call_server
 from watchdog import servers
 
 
@@ -54,8 +55,9 @@ def test_tells_who_waits_at_which_table(address):
   assert (tables['full'].min_diff, tables['full'].max_diff) == (0, 40)
 
 
-def test_tells_servers_that_answer_from_those_that_do_not():
-  server = courier.Server('server')
+@pytest.mark.parametrize('kind', [call_server.Server, courier.Server])
+def test_tells_servers_that_answer_from_those_that_do_not(kind):
+  server = kind('server')
   server.Start()
   with socket.socket() as deaf, socket.socket() as closed:
     deaf.bind(('127.0.0.1', 0))

@@ -1,0 +1,85 @@
+"""What it costs a call that a run's own servers ask for its key.
+
+python -m benchmarks.door
+
+Calls between two processes, with and without: as the tasks of a run have them
+(`backends.calls`), and plain Courier's, in turn. Each call sends an array and
+gets it back.
+"""
+
+import multiprocessing
+import secrets
+import statistics
+import time
+from collections.abc import Callable
+
+import courier
+import numpy as np
+from absl import app, flags
+
+from backends import call_client, call_server
+
+_ROUNDS = flags.DEFINE_integer('rounds', 5, 'How often each side has its turn.')
+_SECONDS = flags.DEFINE_float('seconds', 1.0, 'Of one turn.')
+_SIZES = (0, 1_000, 100_000, 1_000_000, 10_000_000)
+_LIVING = 60.0
+
+
+def _serve(key: bytes | None, pipe) -> None:
+  if key is None:
+    server = courier.Server()
+  else:
+    call_server.Server.key = key
+    call_server.Server.interface = '127.0.0.1'
+    server = call_server.Server()
+  server.Bind('echo', lambda x: x)
+  server.Start()
+  pipe.send(server.port)
+  pipe.recv()
+
+
+def _microseconds(echo: Callable[[np.ndarray], np.ndarray], size: int) -> float:
+  """Returns the median of the calls of one turn."""
+  array = np.zeros(size, np.uint8)
+  echo(array)
+  times, end = [], time.perf_counter() + _SECONDS.value
+  while not times or time.perf_counter() < end:
+    began = time.perf_counter()
+    echo(array)
+    times.append(time.perf_counter() - began)
+  return statistics.median(times) * 1e6
+
+
+def main(argv) -> None:
+  del argv
+  key = secrets.token_bytes()
+  call_client.Client.key = key
+  spawn = multiprocessing.get_context('spawn')
+  clients, pipes = {}, []
+  for name, own_key, kind in (
+    ('key', key, call_client.Client),
+    ('Courier', None, courier.Client),
+  ):
+    pipe, theirs = spawn.Pipe()
+    spawn.Process(target=_serve, args=[own_key, theirs], daemon=True).start()
+    if not pipe.poll(_LIVING):
+      raise TimeoutError(f'the server of {name!r} did not start')
+    address = f'127.0.0.1:{pipe.recv()}'
+    clients[name] = kind(address, call_timeout=_LIVING)
+    pipes.append(pipe)
+  print(f'{"bytes":>10}{"with key, us":>15}{"Courier, us":>15}{"ratio":>8}')
+  for size in _SIZES:
+    turns = [
+      {name: _microseconds(c.echo, size) for name, c in clients.items()}
+      for _ in range(_ROUNDS.value)
+    ]
+    ours, theirs = (
+      statistics.median(turn[name] for turn in turns) for name in clients
+    )
+    print(f'{size:>10,}{ours:>15,.0f}{theirs:>15,.0f}{ours / theirs:>8.2f}')
+  for pipe in pipes:
+    pipe.send(None)
+
+
+if __name__ == '__main__':
+  app.run(main)

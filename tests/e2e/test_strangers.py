@@ -1,0 +1,38 @@
+"""Strangers at each port of a run, who are users of the same machine."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e import runs
+
+
+@pytest.mark.long
+def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
+  run = runs.Run(tmp_path / 'run')
+  path = tmp_path / 'made'
+  with run.launch('--num_actors=1', '--num_steps=3000'):
+    run.wait_until(lambda: run.count('actor_steps') >= 400, 'steps')
+    addresses = {
+      address for task in run.tasks().values() for address in task['addresses']
+    }
+    # Replay, variable server, counter, learner, actor, evaluator.
+    assert len(addresses) >= 6
+    for address in addresses:
+      strangers = [sys.executable, '-m', 'tests.backends.strangers']
+      subprocess.run(
+        [*strangers, str(path), address], cwd=runs.ROOT, check=True, timeout=120
+      )
+    status = [sys.executable, 'launch.py', '--status']
+    shown = subprocess.run(
+      [*status, f'--run_dir={run.run_dir}'],
+      cwd=runs.ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+    ).stdout
+    assert 'silent' not in shown
+    assert run.end() == 0, run.output
+  assert not path.exists()
+  assert 'starts again' not in run.output
