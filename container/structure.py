@@ -211,7 +211,10 @@ def _own_container(node: Node, values: list) -> Any:
     is_known = cls is not None and issubclass(cls, Mapping)
     if not is_known or hasattr(cls, '__missing__'):
       return pairs
-    return cls(pairs)
+    try:
+      return cls(pairs)
+    except TypeError:
+      return pairs
   if node.kind == 'record':
     fields = dict(zip(node.keys, values, strict=True)) | dict(node.static)
     if _has_fields(cls, tuple(fields)):
@@ -242,7 +245,8 @@ def _find_class(name: str) -> type | None:
   module, _, qualname = name.partition(':')
   found = sys.modules.get(module)
   for part in qualname.split('.'):
-    found = getattr(found, part, None)
+    # Not getattr, by which some modules import others.
+    found = getattr(found, '__dict__', {}).get(part)
   return found if isinstance(found, type) else None
 
 

@@ -1,7 +1,9 @@
 """Nests and leaves as the field uses them, through a real server."""
 
 import collections
+import sys
 import threading
+import types
 from typing import Any, NamedTuple
 
 import compat  # noqa: F401
@@ -128,6 +130,18 @@ def test_a_structure_from_the_wire_makes_only_containers():
   assert structure.rebuild(node, {('x',): 1}) == {'x': 1}
   record = node._replace(kind='record')
   assert structure.rebuild(record, {('x',): 1})._fields == ('x',)
+  abstract = node._replace(type='collections.abc:Mapping')
+  assert structure.rebuild(abstract, {('x',): 1}) == {'x': 1}
+
+
+def test_a_structure_from_the_wire_has_no_module_import_others(monkeypatch):
+  asked = []
+  lazy = types.ModuleType('lazy')
+  lazy.__getattr__ = asked.append
+  monkeypatch.setitem(sys.modules, 'lazy', lazy)
+  node = structure.Node('mapping', 'lazy:Dict', ('x',), (structure.LEAF,))
+  assert structure.rebuild(node, {('x',): 1}) == {'x': 1}
+  assert not asked
 
 
 @pytest.mark.parametrize('leaf_type', ['numpy', 'tensorflow', 'jax'])
