@@ -33,6 +33,7 @@ _taken: set[pathlib.Path] = set()
 _MAY_CHANGE = (
   'num_actors',
   'envs_per_actor',
+  'non_finite',
   'num_steps',
   'evaluations',
   'checkpoint_every',

@@ -1,0 +1,83 @@
+"""Each process closes the environments that it has made, once."""
+
+import dataclasses
+
+import compat  # noqa: F401
+
+import pytest
+import reverb
+from launchpad import context
+from launchpad.launch import worker_manager
+
+import container
+from nodes import counter
+from programs import processes
+from tests.nodes import test_worker
+from tests.programs import policies
+
+
+class _Environments:
+  """Makes an experiment's environments, and knows which are open."""
+
+  def __init__(self, factory):
+    self._factory = factory
+    self.made = 0
+    self.closed = 0
+
+  def __call__(self, seed):
+    environment = self._factory(seed)
+    self.made += 1
+    close = environment.close
+
+    def closing():
+      self.closed += 1
+      close()
+
+    environment.close = closing
+    return environment
+
+
+@pytest.fixture
+def stopped():
+  """This process is that of a node which is to stop."""
+  manager = test_worker._Manager()
+  manager.stop()
+  worker_manager._WORKER_MANAGERS.manager = manager
+  context.set_context(context.LaunchContext())
+  yield
+  del worker_manager._WORKER_MANAGERS.manager
+
+
+@pytest.fixture
+def experiment():
+  config = policies.make_experiment('sac', 'gym:Pendulum-v1')
+  made = _Environments(config.environment_factory)
+  return dataclasses.replace(config, environment_factory=made, envs_per_actor=2)
+
+
+@pytest.fixture
+def variables(experiment):
+  learner = policies.make_learner(experiment)
+  values = {'policy': learner.get_variables(['policy'])[0]}
+  server = reverb.Server([container.variable_table(values)])
+  client = container.ReverbVariableContainer(
+    f'localhost:{server.port}', leaf_type='jax', timeout=30.0
+  )
+  client.push(values)
+  yield client
+  server.stop()
+
+
+@pytest.mark.parametrize('role, number', [('actor', 2), ('evaluator', 1)])
+def test_what_it_made_is_closed_at_a_stop(
+  experiment, variables, stopped, role, number
+):
+  counts = counter.GlobalCounter()
+  if role == 'actor':
+    replay = reverb.Client('localhost:1')
+    worker = processes.actor(experiment, replay, variables, counts, 0)
+  else:
+    worker = processes.evaluator(experiment, variables, counts, 0)
+  worker.run()
+  environments = experiment.environment_factory
+  assert (environments.made, environments.closed) == (number, number)
