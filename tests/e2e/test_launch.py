@@ -154,7 +154,7 @@ def test_an_export_without_a_checkpoint_says_so(run, tmp_path):
   shutil.copy(run.run_dir / 'config.json', tmp_path)
   result = _export(tmp_path)
   assert result.returncode == 1
-  assert 'no whole checkpoint' in result.stderr
+  assert 'no checkpoint' in result.stderr
   assert f'--export --run_dir={tmp_path}' in result.stderr
   assert not (tmp_path / 'policy').exists()
 
