@@ -108,13 +108,12 @@ class Door:
     try:
       sock.setblocking(True)
       sealed.tune(sock)
-      connection = sealed.accept(
-        sock, self._key, greeting.nonce, greeting.answer
+      self._on_client(
+        sealed.accept(sock, self._key, greeting.nonce, greeting.answer)
       )
-    except OSError:
+    # The latter where the system has no thread left for it: it may come again.
+    except (OSError, RuntimeError):
       sock.close()
-      return
-    self._on_client(connection)
 
   def _hang_up(self, sock: socket.socket) -> None:
     self._selector.unregister(sock)

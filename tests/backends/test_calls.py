@@ -159,6 +159,23 @@ def test_who_only_connects_takes_no_thread_and_keeps_nobody_out():
     assert len(server._door._greetings) <= 64
 
 
+def test_a_client_for_whom_there_is_no_thread_may_come_again(monkeypatch):
+  start, refused = threading.Thread.start, []
+
+  def refuse_once(thread):
+    if thread.name == 'call' and not refused:
+      refused.append(thread)
+      raise RuntimeError("can't start new thread")
+    start(thread)
+
+  with _serving(name=lambda: 'name') as server:
+    monkeypatch.setattr(threading.Thread, 'start', refuse_once)
+    client = _Client(server.address, call_timeout=_LIVING)
+    with pytest.raises(courier_client.StatusNotOk, match='is gone'):
+      client.name()
+    assert client.name() == 'name'
+
+
 def test_a_server_that_does_not_know_the_key_has_nothing_unpickled(tmp_path):
   path = tmp_path / 'made'
   heard = []
