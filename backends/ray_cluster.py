@@ -15,7 +15,6 @@ import functools
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -34,6 +33,7 @@ from backends import (
   hosts,
   joined,
   output,
+  ray_driver,
   scaling,
 )
 from backends import config as config_lib
@@ -41,10 +41,13 @@ from backends import resources as resources_lib
 
 # Until the cluster has room for all tasks.
 _PLACE_SECS = 300.0
-_CONNECT_SECS = 10.0
-# Before it says that it waits.
-_SOON_SECS = 1.0
+# Whole seconds, before it says that it waits and while it does.
+_POLL_SECS = 1
 _PR_SET_PDEATHSIG = 1
+
+
+# Workers of Ray need not find this module.
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def run(
@@ -73,7 +76,7 @@ def run(
     NoClusterError: there is no cluster.
   """
   with contextlib.ExitStack() as stack:
-    stack.enter_context(_connected(address))
+    stack.enter_context(ray_driver.connected(address))
     if not isinstance(program, lp.Program):
       program = program()
     directory = stack.enter_context(joined.shared_directory(config))
@@ -95,10 +98,6 @@ def run(
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result
-
-
-class NoClusterError(ConnectionError):
-  """There is no cluster at an address."""
 
 
 class NoRoomError(TimeoutError):
@@ -128,6 +127,8 @@ class _Cluster:
     self._held: dict[str, tuple[Any, Any]] = {}
     # Ray aborts this process if it goes on with an actor after its end.
     self._lock = threading.Lock()
+    self._placing = threading.Lock()
+    self._is_closing = False
 
   def place(self, names: Sequence[str]) -> list[agent_client.Node]:
     """Has Ray find places for tasks; returns these as nodes.
@@ -135,26 +136,41 @@ class _Cluster:
     Raises:
       NoRoomError: it finds none in time, for none of them then.
     """
-    placed = {name: self._reserve(name) for name in names}
-    if not all(group.wait(_SOON_SECS) for group in placed.values()):
-      print(self._waiting(names), flush=True)
+    with self._placing:
+      if self._is_closing:
+        raise NoRoomError('The run has ended meanwhile.')
+      placed = {name: self._reserve(name) for name in names}
+      missing = self._await_room(placed)
+      if missing:
+        for group in placed.values():
+          ray.util.remove_placement_group(group)
+        raise NoRoomError(self._lacking(names, missing))
+      return [self._keep(name, group) for name, group in placed.items()]
+
+  def _await_room(self, placed: Mapping[str, Any]) -> int:
+    """Returns how many groups have no room when the time is over."""
     deadline = time.monotonic() + _PLACE_SECS
-    missing = [
-      name
-      for name, group in placed.items()
-      if not group.wait(max(deadline - time.monotonic(), 0.1))
-    ]
-    if missing:
-      for group in placed.values():
-        ray.util.remove_placement_group(group)
-      raise NoRoomError(self._lacking(names, len(missing)))
-    return [self._keep(name, group) for name, group in placed.items()]
+    waiting = list(placed.values())
+    is_said = False
+    while waiting and time.monotonic() < deadline and not self._is_closing:
+      # Nobody could interrupt one long wait: it is one in C++.
+      if waiting[0].wait(_POLL_SECS):
+        waiting.pop(0)
+      elif not is_said:
+        print(self._waiting(list(placed)), flush=True)
+        is_said = True
+    return sum(not group.wait(0) for group in waiting)
 
   def close(self) -> None:
     """Gives back all that it holds."""
+    self._is_closing = True
     self._door.close()
-    for name, (actor, group) in list(self._held.items()):
-      self._free(name, actor, group)
+    ray_driver.within(ray_driver.LEAVE_SECS, self._free_all)
+
+  def _free_all(self) -> None:
+    with self._placing:
+      for name, (actor, group) in list(self._held.items()):
+        self._free(name, actor, group)
 
   def _given(self, name: str) -> resources_lib.Resources:
     label = name.rpartition('/')[0]
@@ -187,8 +203,10 @@ class _Cluster:
       # Another may have the name by now.
       if name in self._held and self._held[name][0] is actor:
         del self._held[name]
-        ray.kill(actor)
-        ray.util.remove_placement_group(group)
+        # A cluster that does not answer has nothing that could be given back.
+        with contextlib.suppress(ray.exceptions.RayError):
+          ray.kill(actor)
+          ray.util.remove_placement_group(group)
 
   def _waiting(self, names: Sequence[str]) -> str:
     return (
@@ -217,10 +235,7 @@ class _Cluster:
 
 @ray.remote
 class _Keeper:
-  """Ray's part in a task: keeps an agent where Ray has put it.
-
-  It is pickled whole, so that workers of Ray need not find this module.
-  """
+  """Ray's part in a task: keeps an agent where Ray has put it."""
 
   def __init__(self, command: Sequence[str]):
     agent = subprocess.Popen(
@@ -238,31 +253,6 @@ class _Keeper:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextlib.contextmanager
-def _connected(address: str):
-  ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-  try:
-    if ':' in address:
-      # Ray itself would wait for minutes.
-      host, _, port = address.rpartition(':')
-      socket.create_connection((host, int(port)), _CONNECT_SECS).close()
-    ray.init(
-      address=address,
-      configure_logging=False,
-      log_to_driver=False,
-      logging_level='ERROR',
-    )
-  except (OSError, ValueError, RuntimeError) as e:
-    raise NoClusterError(
-      f'there is no Ray cluster at {address!r} of which this machine is a node '
-      f'({str(e).splitlines()[0]}); start one with `ray start`'
-    ) from e
-  try:
-    yield
-  finally:
-    ray.shutdown()
 
 
 def _private(path: str, flags: int) -> int:

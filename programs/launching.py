@@ -255,7 +255,7 @@ def _run_here(place: Place, resize, program, *, config, **how):
 
 
 def _run_on_ray(place: Place, given, resize, program, **how):
-  from backends import ray_cluster
+  from backends import ray_cluster, ray_driver
 
   try:
     return ray_cluster.run(
@@ -265,7 +265,7 @@ def _run_on_ray(place: Place, given, resize, program, **how):
       resize=resize,
       **how,
     )
-  except ray_cluster.NoClusterError as e:
+  except ray_driver.NoClusterError as e:
     raise WrongUsage(f'--ray_address: {e}') from e
 
 

@@ -6,7 +6,7 @@ import threading
 import launchpad as lp
 import pytest
 
-from backends import local, ray_cluster, scaling, status
+from backends import local, ray_cluster, ray_driver, scaling, status
 from backends import resources as resources_lib
 from tests.backends import helpers
 
@@ -178,7 +178,7 @@ def test_a_task_without_room_ends_the_run_by_name(
 
 def test_no_cluster_is_one_sentence(tmp_path):
   config = local.LocalConfig(log_dir=str(tmp_path))
-  with pytest.raises(ray_cluster.NoClusterError, match='no Ray cluster at'):
+  with pytest.raises(ray_driver.NoClusterError, match='no Ray cluster at'):
     ray_cluster.run(
       _program(tmp_path, 1),
       address='127.0.0.1:1',

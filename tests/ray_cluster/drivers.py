@@ -1,0 +1,36 @@
+"""Drivers of Ray that tests start as processes of their own, as launch.py is.
+
+python -m tests.ray_cluster.drivers ADDRESS LOG_DIR CPUS ANSWER_SECS
+"""
+
+from backends import stops
+
+if __name__ == '__main__':
+  stops.begin()
+
+import sys
+
+import launchpad as lp
+
+from backends import local, ray_cluster, ray_driver
+from backends import resources as resources_lib
+from tests.backends import helpers
+
+
+def main() -> int:
+  address, log_dir, cpus, answer_secs = sys.argv[1:]
+  ray_driver._ANSWER_SECS = float(answer_secs)
+  try:
+    return ray_cluster.run(
+      helpers.program(worker=lambda: lp.wait_for_stop()),
+      address=address,
+      resources={'worker': resources_lib.Resources(cpu=int(cpus))},
+      config=local.LocalConfig(log_dir=log_dir),
+    ).exit_code
+  except ray_driver.NoClusterError as e:
+    print(e, file=sys.stderr)
+    return 2
+
+
+if __name__ == '__main__':
+  stops.leave(main())
