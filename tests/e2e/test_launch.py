@@ -210,7 +210,7 @@ def quiet(tmp_path_factory):
 
 def test_a_quiet_run_says_what_came_of_it(quiet):
   _, output = quiet
-  assert '\033' not in output
+  assert not terminals.CURSOR_CODE.search(output)
   assert 'steps/s' not in output
   assert 'lp.stop()' not in output
   first, *_, last = output.splitlines()

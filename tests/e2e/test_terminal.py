@@ -4,8 +4,6 @@ import re
 
 from tests.view import terminals
 
-_CURSOR_CODE = re.compile(r'\033\[[\d;?]*[A-Zhl]')
-
 
 def test_a_failure_is_told_last_and_whole(tmp_path):
   exit_code, output = terminals.run(
@@ -20,18 +18,19 @@ def test_a_failure_is_told_last_and_whole(tmp_path):
   assert re.search(r'actor/0 .*backoff', output), output
   assert 'ended with exit code 1' in output
   # No line is broken where the terminal, narrower than some, ends.
-  cause = output[_last_code(output) :].strip('\n').splitlines()
-  assert cause[0] == 'Traceback (most recent call last):'
+  summary, _, rest = output[_last_code(output) :].partition('Traceback (most')
+  assert summary.startswith('wall time')
+  _, *cause = rest.strip('\n').splitlines()
   assert cause[-2:] == [
     'OSError: the simulator has no licence',
     'The run failed: actor/0 exited with code 1.',
   ]
-  assert all(line.startswith('  ') for line in cause[1:-2])
+  assert all(line.startswith('  ') for line in cause[:-2])
   assert max(map(len, cause)) > 60
   # Nor is the cursor hidden.
   assert '\033[?25' not in output
 
 
 def _last_code(output):
-  *_, last = _CURSOR_CODE.finditer(output)
+  *_, last = terminals.CURSOR_CODE.finditer(output)
   return last.end()

@@ -5,6 +5,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -13,6 +14,8 @@ import termios
 import time
 
 ROOT = pathlib.Path(__file__).parents[2]
+# Moves or hides the cursor, or erases; colours do not.
+CURSOR_CODE = re.compile(r'\033\[[\d;?]*[A-Zhl]')
 
 
 def run(

@@ -41,7 +41,12 @@ def test_acts_learns_and_is_evaluated(
   agent, env, num_episodes, config, tmp_path
 ):
   run = dataclasses.replace(
-    samples.SETTINGS, agent=agent, env=env, config=config, num_actors=1
+    samples.SETTINGS,
+    agent=agent,
+    env=env,
+    config=config,
+    num_actors=1,
+    num_steps=1000,
   )
   if agent in configs.IMITATORS:
     recordings.record(tmp_path / 'teacher', env, 2)
