@@ -104,7 +104,7 @@ class Stream:
   def receive(self) -> list[dict[str, Any]] | None:
     """Waits for data; returns what messages are whole then, None at the end.
 
-    A connection that breaks has ended.
+    A connection that breaks, or on which there is anything else, has ended.
     """
     try:
       chunk = os.read(self._reader, _MAX_BYTES)
@@ -113,4 +113,7 @@ class Stream:
     if not chunk:
       return None
     *lines, self._rest = (self._rest + chunk).split(b'\n')
-    return [json.loads(line) for line in lines]
+    try:
+      return [json.loads(line) for line in lines]
+    except ValueError:
+      return None

@@ -97,6 +97,9 @@ class _ActedAgent:
   def get_lost(self):
     self._link.cut()
 
+  def say_nonsense(self):
+    os.write(self._link.stream.fileno(), b'Segmentation fault\n')
+
 
 @contextlib.contextmanager
 def _acting(act):
@@ -166,6 +169,26 @@ def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
     )
   assert (result.exit_code, result.cause) == (0, None)
   assert result.restarts == {'task/0': 8}
+
+
+def test_an_agent_that_says_nonsense_is_replaced(door, marker):
+  program = helpers.program(task=lambda: None)
+
+  def act():
+    first = _ActedAgent(door, 'task/0')
+    first.start('task/0')
+    first.say_nonsense()
+    second = _ActedAgent(door, 'task/0')
+    second.start('task/0')
+    second.say('exited', task='task/0', exit_code=0)
+    second.hear('leave')
+
+  restart = {'task': local.RestartPolicy()}
+  with _acting(act):
+    result, _ = _run_on(
+      [_joined(door, 'task/0')], program, marker, restart=restart
+    )
+  assert (result.exit_code, result.cause) == (0, None)
 
 
 def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
