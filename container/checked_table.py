@@ -161,6 +161,9 @@ class CheckedTable:
       ConnectionError: that went on until the deadline.
     """
     deadline = time.monotonic() + self._connection.timeout
+    # The first server that is met is another one, too, however late it comes.
+    with contextlib.suppress(transport.OtherServerError):
+      return attempt()
     while True:
       try:
         return attempt()

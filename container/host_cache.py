@@ -22,6 +22,7 @@ import os
 import pathlib
 import re
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ _POLL_SECONDS = 0.001
 _CURRENT = 'current'
 _LOCK = '.lock'
 _CACHE_NAME = re.compile('[0-9a-f]*-[0-9a-f]*')
+# Whether this thread has the lock of a root.
+_thread = threading.local()
 
 
 def default_root() -> pathlib.Path:
@@ -56,7 +59,7 @@ def sweep(root: pathlib.Path | None = None) -> None:
       contextlib.closing(
         private_folder.PrivateFolder(root, make=False)
       ) as folder,
-      _locked(folder, _LOCK) as is_locked,
+      _root_locked(folder) as is_locked,
     ):
       if is_locked:
         _sweep(folder)
@@ -114,6 +117,24 @@ def _locked(
     os.close(descriptor)
 
 
+@contextlib.contextmanager
+def _root_locked(root: private_folder.PrivateFolder) -> Iterator[bool]:
+  """Holds the lock of all caches; yields whether it was to be had.
+
+  Python may collect a cache while its thread has the lock, and would wait here
+  for itself. Then the next sweep removes what that cache leaves.
+  """
+  if getattr(_thread, 'has_root', False):
+    yield False
+    return
+  with _locked(root, _LOCK) as is_locked:
+    _thread.has_root = True
+    try:
+      yield is_locked
+    finally:
+      _thread.has_root = False
+
+
 class HostCache:
   """The versions of one table of one server incarnation on this host."""
 
@@ -140,7 +161,7 @@ class HostCache:
     with contextlib.ExitStack() as stack:
       parent = private_folder.PrivateFolder(root or default_root())
       stack.callback(parent.close)
-      with _locked(parent, _LOCK) as is_locked:
+      with _root_locked(parent) as is_locked:
         if not is_locked:
           raise TimeoutError(
             f'{parent.path}/{_LOCK} is held by another process'
@@ -292,7 +313,7 @@ def _leave(
   with (
     contextlib.closing(root),
     contextlib.suppress(OSError),
-    _locked(root, _LOCK) as is_locked,
+    _root_locked(root) as is_locked,
   ):
     if is_locked:
       _remove_if_unused(root, name)

@@ -221,3 +221,25 @@ def test_a_header_longer_than_a_look_is_still_read(root):
     *range(2000)
   ]
   cache.close()
+
+
+def test_a_cache_that_goes_while_its_thread_has_the_lock_waits_for_nobody(
+  root, monkeypatch
+):
+  forgotten = [host_cache.HostCache(b'first', 'variables', 'here:1')]
+  sweep = host_cache._sweep
+
+  def sweep_and_forget(folder):
+    # As the garbage collector may at any moment.
+    forgotten.clear()
+    sweep(folder)
+
+  monkeypatch.setattr(host_cache, '_sweep', sweep_and_forget)
+  waits = []
+  monkeypatch.setattr(host_cache.time, 'sleep', waits.append)
+  cache = host_cache.HostCache(b'second', 'variables', 'here:2')
+  assert not waits
+  assert [p.name for p in root.iterdir() if p.is_dir()] == [
+    f'{b"second".hex()}-{b"variables".hex()}'
+  ]
+  cache.close()
