@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO
 
+from backends import log_file
+
 # Called with a task's label, its index, and a line without its end.
 OnLine = Callable[[str, int, str], None]
 
@@ -127,18 +129,18 @@ class TaskLog:
     path: of the file that has all lines, if there is one.
   """
 
-  def __init__(
-    self, label: str, index: int, sink: 'Sink', file: IO[str] | None
-  ):
+  def __init__(self, label: str, index: int, sink: 'Sink', path: str | None):
     self._label = label
     self._index = index
     self._sink = sink
-    self._file = file
+    self._file = path and log_file.LogFile(
+      path, lambda text: sink.put(label, index, text)
+    )
     self._tail = collections.deque(maxlen=_TAIL_LINES + 1)
 
   @property
   def path(self) -> str | None:
-    return self._file.name if self._file else None
+    return self._file.path if self._file else None
 
   @property
   def tail(self) -> list[str]:
@@ -154,13 +156,11 @@ class TaskLog:
       self._tail.append(line)
       self._sink.put(self._label, self._index, line)
     if self._file and lines:
-      try:
-        self._file.write('\n'.join([*lines, '']))
-      except OSError as e:
-        # A full disk must not end a run that can still print.
-        note = f'({self._file.name} ends here: {e})'
-        self._file = None
-        self._sink.put(self._label, self._index, note)
+      self._file.write(lines)
+
+  def close(self) -> None:
+    if self._file:
+      self._file.close()
 
 
 class Logs:
@@ -170,21 +170,22 @@ class Logs:
     """Makes the folder if there is none; without one there are no files."""
     self._directory = directory
     self._sink = sink
-    self._files = contextlib.ExitStack()
+    self._open: list[TaskLog] = []
     if directory is not None:
       os.makedirs(directory, exist_ok=True)
 
   def open(self, label: str, index: int, stem: str) -> TaskLog:
     """Returns the log of a task, which goes on in the file `<stem>.log`."""
-    file = None
+    path = None
     if self._directory is not None:
       path = os.path.join(self._directory, f'{stem}.log')
-      file = open(path, 'a', buffering=1)  # noqa: SIM115
-      self._files.callback(file.close)
-    return TaskLog(label, index, self._sink, file)
+    log = TaskLog(label, index, self._sink, path)
+    self._open.append(log)
+    return log
 
   def close(self) -> None:
-    self._files.close()
+    for log in self._open:
+      log.close()
 
 
 class Readers:

@@ -4,10 +4,10 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from files import damage
+from files import damage, patience, whole
 
 _FILE = 'status.json'
 # It is written every second, and shared storage shows that with some delay.
@@ -41,32 +41,34 @@ def write(directory: str, state: dict[str, Any]) -> None:
       `label`, `index`, `pid`, `state`, `started`, `restarts`, `exit_code` and
       `addresses`.
   """
-  path = os.path.join(directory, _FILE)
-  with open(path + '.new', 'w') as f:
-    json.dump({**state, 'written': time.time()}, f, indent=1)
-  os.replace(path + '.new', path)
+  text = json.dumps({**state, 'written': time.time()}, indent=1)
+  # The next comes in a second.
+  whole.write(os.path.join(directory, _FILE), text, durable=False)
 
 
 class Writer:
-  """Writes the state of a run, for as long as that works."""
+  """Writes the state of a run, whenever that works."""
 
-  def __init__(self, directory: str | None):
-    """Writes to a run's log folder, or nowhere."""
+  def __init__(self, directory: str | None, say: Callable[[str], None]):
+    """Writes to a run's log folder, or nowhere.
+
+    Args:
+      directory: the folder.
+      say: takes a line when it does not work, and when it does again.
+    """
     self._directory = directory
+    # As with a task's log, a full disk must not end a run that goes on.
+    self._patience = patience.Patience(
+      'the status of the run', 'it is tried again every second', say
+    )
 
   def write(
     self, launcher: dict[str, Any], tasks: Sequence[dict[str, Any]]
-  ) -> OSError | None:
-    """Writes it; returns what went wrong, after which there is no more."""
-    if self._directory is None:
-      return None
-    try:
-      write(self._directory, {'launcher': launcher, 'tasks': tasks})
-    except OSError as e:
-      # As with a task's log, a full disk must not end a run that goes on.
-      self._directory = None
-      return e
-    return None
+  ) -> None:
+    """Writes it, if that works now."""
+    if self._directory is not None:
+      with self._patience.attempt():
+        write(self._directory, {'launcher': launcher, 'tasks': tasks})
 
 
 def read(directory: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Supervisor:
     self._stop: config_lib.StopClock | None = None
     self._began = time.monotonic()
     self._status_at = 0.0
-    self._status = status.Writer(config.log_dir)
+    self._status = status.Writer(config.log_dir, self.note)
     self._state = 'starting'
     self.ready = False
     self.every_second: Callable[[], None] = lambda: None
@@ -280,9 +280,7 @@ class Supervisor:
   def _write_status(self) -> None:
     self._status_at = time.monotonic() + _STATUS_SECS
     exit_code = self.exit_code if self._state == 'ended' else None
-    error = self._status.write(
+    self._status.write(
       status.launcher(self._state, exit_code),
       [run.describe() for run in self.runs.values()],
     )
-    if error is not None:
-      self.note(f'The status is no longer written: {error}')

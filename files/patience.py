@@ -1,18 +1,23 @@
 """What cannot be written now: said once, and tried again."""
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 
-say_here = functools.partial(print, flush=True)
+
+def _print(line: str) -> None:
+  # It may go to a file on the same disk.
+  with contextlib.suppress(OSError):
+    print(line, flush=True)
 
 
 class Patience:
-  """Lets attempts to write fail, and says when that begins and when it ends."""
+  """Lets attempts to write fail, and says when that begins and when it ends.
 
-  def __init__(
-    self, what: str, then: str, say: Callable[[str], None] = say_here
-  ):
+  Attributes:
+    error: of the last attempt, if it failed.
+  """
+
+  def __init__(self, what: str, then: str, say: Callable[[str], None] = _print):
     """Says nothing yet.
 
     Args:
@@ -23,18 +28,19 @@ class Patience:
     self._what = what
     self._then = then
     self._say = say
-    self.is_failing = False
+    self.error: OSError | None = None
 
   @contextlib.contextmanager
   def attempt(self) -> Iterator[None]:
-    """Swallows an `OSError` of its body; what is written there is replaced."""
+    """Takes an `OSError` of its body for a failure to write."""
+    before = self.error
     try:
       yield
     except OSError as e:
-      if not self.is_failing:
-        self.is_failing = True
+      self.error = e
+      if before is None:
         self._say(f'{self._what} cannot be written now: {e}; {self._then}')
-    else:
-      if self.is_failing:
-        self.is_failing = False
-        self._say(f'{self._what} is written again')
+      return
+    self.error = None
+    if before is not None:
+      self._say(f'{self._what} is written again')

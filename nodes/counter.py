@@ -8,6 +8,7 @@ import launchpad as lp
 from absl import logging
 from launchpad.nodes import base
 
+from files import patience
 from nodes import counter_client, worker
 from nodes import journal as journal_lib
 
@@ -41,24 +42,33 @@ class GlobalCounter:
     self._lock = threading.Lock()
     self._values = journal.values if journal else {}
     self._reached = threading.Event()
+    self._patience = patience.Patience(
+      'the journal of the counts', 'who counts waits for it, for some minutes'
+    )
 
   def report(
     self, source: str, totals: Mapping[str, Number]
-  ) -> dict[str, Number]:
-    """Replaces the totals of `source`; returns the counts of the program."""
-    with self._lock:
-      self._keep(_REPORT + source, dict(totals))
-    return self.get_counts()
+  ) -> dict[str, Number] | None:
+    """Replaces the totals of `source`; returns the counts of the program.
 
-  def begin(self, process: str) -> int:
+    None if they cannot be kept now: then they do not count, and whoever reports
+    waits, since what this tells is never lost.
+    """
+    with self._lock, self._patience.attempt():
+      self._keep(_REPORT + source, dict(totals))
+    return None if self._patience.error else self.get_counts()
+
+  def begin(self, process: str) -> int | None:
     """Returns how often `process` has begun before, restarts and resumes alike.
 
-    A process that draws it into its random key repeats no earlier episode.
+    A process that draws it into its random key repeats no earlier episode. None
+    if it cannot be kept now.
     """
-    with self._lock:
+    with self._lock, self._patience.attempt():
       before = self._values.get(_STARTS + process, 0)
       self._keep(_STARTS + process, before + 1)
-    return before
+      return before
+    return None
 
   def get_counts(self) -> dict[str, Number]:
     """Returns the sum over all sources, by name."""

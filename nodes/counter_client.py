@@ -19,7 +19,9 @@ Number = int | float
 # second.
 _CALL_SECONDS = 5.0
 _AWAY_SECONDS = 60.0
-_RETRY_SECONDS = 0.1
+# Whoever has a full disk may need as long to make room.
+_FULL_SECONDS = 300.0
+_RETRY_SECONDS, _FULL_RETRY_SECONDS = 0.1, 0.5
 # The counter answered, and will give the same answer again.
 _FINAL_CODES = ('INVALID_ARGUMENT', 'NOT_FOUND')
 
@@ -29,6 +31,7 @@ class CounterClient:
 
   Attributes:
     away_seconds: how long a call waits for a counter that does not answer.
+    full_seconds: how long for one that cannot keep what it is told.
   """
 
   def __init__(self, address: str, away_seconds: float = _AWAY_SECONDS):
@@ -40,6 +43,7 @@ class CounterClient:
     """
     self._client = courier.Client(address, call_timeout=_CALL_SECONDS)
     self.away_seconds = away_seconds
+    self.full_seconds = _FULL_SECONDS
     self._increments = Counter(self, '', time_delta=0.0)
 
   def report(
@@ -61,22 +65,27 @@ class CounterClient:
     return self._increments.increment(**counts)
 
   def _call(self, method: str, *args: Any) -> Any:
-    deadline = time.monotonic() + self.away_seconds
+    began = time.monotonic()
     while True:
       try:
-        return getattr(self._client, method)(*args)
+        answer = getattr(self._client, method)(*args)
+        if answer is not None:
+          return answer
+        error, limit = None, self.full_seconds
+        failed = 'could not keep on its disk'
       except courier_client.StatusNotOk as e:
         if e.code.name in _FINAL_CODES:
           raise
-        error = e
-      if time.monotonic() > deadline:
+        error, limit = e, self.away_seconds
+        failed = 'did not answer'
+      if time.monotonic() > began + limit:
+        reason = f' ({error})' if error else ''
         raise ConnectionError(
-          f'The counter at {self._client.address} did not answer '
-          f'{method!r} for {self.away_seconds:g} s ({error}). Its own output '
-          'says why.'
+          f'The counter at {self._client.address} {failed} {method!r} for '
+          f'{limit:g} s{reason}. Its own output says why.'
         ) from error
       worker.check()
-      time.sleep(_RETRY_SECONDS)
+      time.sleep(_RETRY_SECONDS if error else _FULL_RETRY_SECONDS)
 
 
 class Counter(counting.Counter):
@@ -120,7 +129,7 @@ class Counter(counting.Counter):
 
   def finish(self, away_seconds: float) -> None:
     """Reports what was not reported yet, to a counter that may be away."""
-    self._parent.away_seconds = away_seconds
+    self._parent.away_seconds = self._parent.full_seconds = away_seconds
     if self._totals != self._reported:
       self.sync()
 

@@ -7,9 +7,9 @@ for each; the operating system has it when the call returns.
 import json
 import os
 import pathlib
-from typing import Any
+from typing import IO, Any
 
-from files import damage
+from files import damage, whole
 
 _MAX_BYTES = 1 << 22
 
@@ -30,6 +30,7 @@ class Journal:
     self._path = pathlib.Path(path)
     self._path.parent.mkdir(parents=True, exist_ok=True)
     self._values = read(self._path)
+    self._file: IO[bytes] | None = None
     self._compact()
 
   @property
@@ -44,25 +45,32 @@ class Journal:
       OSError: it is not.
     """
     line = json.dumps([key, value]) + '\n'
-    self._file.write(line.encode())
+    whole.add(self._file.fileno(), line.encode())
     self._values[key] = value
-    if self._file.tell() > self._compact_at:
+    if os.fstat(self._file.fileno()).st_size > self._compact_at:
       self._compact()
 
   def close(self) -> None:
     """Closes the file."""
-    self._file.close()
+    if self._file is not None:
+      self._file.close()
 
   def _compact(self) -> None:
-    new = self._path.with_suffix('.new')
-    with open(new, 'wb') as f:
-      for item in self._values.items():
-        f.write(json.dumps(item).encode() + b'\n')
-      f.flush()
-      os.fsync(f.fileno())
-    os.replace(new, self._path)
+    lines = (f'{json.dumps(item)}\n' for item in self._values.items())
+    try:
+      whole.write(self._path, ''.join(lines))
+    except OSError:
+      # There is room for a line rather than for all of them once more.
+      self._cut()
+    self.close()
     self._file = self._path.open('ab', buffering=0)
-    self._compact_at = self._file.tell() + _MAX_BYTES
+    self._compact_at = os.fstat(self._file.fileno()).st_size + _MAX_BYTES
+
+  def _cut(self) -> None:
+    """Cuts off a last line that a kill has torn."""
+    if self._path.exists():
+      content = self._path.read_bytes()
+      os.truncate(self._path, content.rfind(b'\n') + 1)
 
 
 def read(path: pathlib.Path) -> dict[str, Any]:

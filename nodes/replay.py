@@ -8,6 +8,7 @@ import reverb
 from launchpad import address as lp_address
 from reverb.platform import checkpointers_lib
 
+from files import patience
 from nodes import worker
 
 
@@ -57,6 +58,20 @@ class ReplayNode(lp.ReverbNode):
       lp.wait_for_stop()
       return
     client = reverb.Client(f'localhost:{port}')
-    while not lp.wait_for_stop(keep.every_seconds):
-      client.checkpoint()
+    kept = patience.Patience(
+      f'the checkpoint of replay in {keep.directory}',
+      'the run goes on, the one before is kept, and it is tried again',
+    )
+    is_last = False
+    while not is_last:
+      is_last = lp.wait_for_stop(keep.every_seconds)
+      with kept.attempt():
+        _checkpoint(client)
+
+
+def _checkpoint(client: reverb.Client) -> None:
+  try:
     client.checkpoint()
+  except RuntimeError as e:
+    # Of what Reverb's server could not write, it says no more.
+    raise OSError(str(e)) from e

@@ -13,6 +13,8 @@ import compat  # noqa: F401
 import jax
 from acme import core
 
+from files import patience, whole
+
 _T = TypeVar('_T')
 # How long a killed process may have been at it without leaving a word.
 _WRITE_SECONDS = 5.0
@@ -76,6 +78,7 @@ class TreeTimer:
     self._before = self._totals.pop('', [0.0])[0]
     self._began: float | None = None
     self._written = 0.0
+    self._patience = patience.Patience(path, 'it is tried again')
     self._lock = threading.Lock()
     self._thread = threading.local()
 
@@ -122,9 +125,8 @@ class TreeTimer:
     tree = {'': {'seconds': seconds, 'calls': 1}}
     for path, (seconds, calls) in self._totals.items():
       tree[path] = {'seconds': seconds, 'calls': calls}
-    with open(f'{self._path}.new', 'w') as f:
-      json.dump(tree, f, indent=1)
-    os.replace(f'{self._path}.new', self._path)
+    with self._patience.attempt():
+      whole.write(self._path, json.dumps(tree, indent=1), durable=False)
 
 
 class Trace:

@@ -6,7 +6,6 @@ import functools
 import importlib.util
 import pathlib
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 
 from backends import (
@@ -169,10 +168,9 @@ def run(
   Raises:
     WrongUsage: the program cannot be made.
   """
-  from programs import roles
-  from reporting import curve, profile, summary
+  from programs import ending, roles
   from reporting.sinks import followers
-  from view import live, region
+  from view import live
   from watchdog import stall
 
   given = _given(place)
@@ -195,20 +193,7 @@ def run(
       on_line=printer,
       say_cause=False,
     )
-  curve.write_learning_curve(run_dir)
-  screen.show(summary.summarize(run_dir, result.wall_time))
-  if result.cause is None and settings.profile:
-    screen.show(profile.page(run_dir))
-  # Whoever interrupts a run waits for its end.
-  if result.exit_code == 0 or (result.cause and result.cause.ends_run):
-    commands.keep_policy(run_dir, settings)
-  if result.cause is not None:
-    cause = str(result.cause)
-    if sys.stderr.isatty():
-      cause = '\n'.join(map(region.clean, cause.splitlines()))
-    # The last thing printed.
-    print(cause, file=sys.stderr, flush=True)
-  return result.exit_code
+  return ending.end(settings, run_dir, result)
 
 
 def _given(place: Place) -> dict[str, resources_lib.Resources]:

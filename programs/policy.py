@@ -117,7 +117,6 @@ def _assembled(
   content = {
     name: _read(path / name, digest)
     for name, digest in description['sha256'].items()
-    if name in (PARAMETERS, BEGIN, ACT)
   }
   if seed is None:
     random_key = np.asarray(description['random_key'], np.uint32)
@@ -140,13 +139,11 @@ def _read_description(path: pathlib.Path) -> dict[str, Any]:
       'run directory'
     )
   try:
-    text = (path / DESCRIPTION).read_text()
+    description = json.loads((path / DESCRIPTION).read_text())
   except FileNotFoundError:
     raise PolicyError(
       f'{path} holds no policy: it has no {DESCRIPTION}'
     ) from None
-  try:
-    description = json.loads(text)
   except (ValueError, RecursionError):
     raise PolicyError(f'{path / DESCRIPTION} is torn; export again') from None
   found = description.get('format') if isinstance(description, dict) else None

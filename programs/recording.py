@@ -1,5 +1,6 @@
 """What `launch.py --record` does: a file in the run directory an episode."""
 
+import io
 import os
 import pathlib
 import time
@@ -12,6 +13,7 @@ import tree
 from acme import specs, types
 from acme.utils import observers
 
+from files import patience, whole
 from programs import episodes
 
 _FOLDER = 'episodes'
@@ -31,6 +33,9 @@ class Recorder(observers.EnvLoopObserver):
     """
     self._folder = pathlib.Path(run_dir) / _FOLDER
     self._folder.mkdir(parents=True, exist_ok=True)
+    self._patience = patience.Patience(
+      f'an episode in {self._folder}', 'those are left out until it can'
+    )
 
   def observe_first(
     self, env: dm_env.Environment, timestep: dm_env.TimeStep
@@ -60,10 +65,10 @@ class Recorder(observers.EnvLoopObserver):
       for i, leaves in enumerate(zip(*map(tree.flatten, rows), strict=True))
     }
     path = self._folder / f'{time.time_ns()}-{os.getpid()}.npz'
-    unfinished = path.with_suffix('.unfinished')
-    with open(unfinished, 'wb') as file:
-      np.savez(file, **arrays)
-    unfinished.rename(path)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    with self._patience.attempt():
+      whole.write(path, content.getvalue(), durable=False)
     return {}
 
 

@@ -4,7 +4,7 @@ import pathlib
 
 from files import damage
 from nodes import journal
-from reporting import metrics
+from reporting import metrics, profile
 
 
 def check(run_dir: pathlib.Path) -> None:
@@ -20,5 +20,7 @@ def check(run_dir: pathlib.Path) -> None:
     checkpoint.newest(run_dir / 'checkpoints' / 'learner')
     journal.read(run_dir / 'checkpoints' / 'counter.journal')
     metrics.check(run_dir)
+    for path in (run_dir / profile.FOLDER).glob('*.json'):
+      damage.read_json(path)
   except OSError as e:
     raise damage.DamagedError(f'--resume: {e}') from e

@@ -1,9 +1,11 @@
 """The learning curve: the evaluators' return against actor steps."""
 
+import io
 import pathlib
 
 import numpy as np
 
+from files import whole
 from reporting import metrics, names
 
 _WINDOW = 5
@@ -51,7 +53,9 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
       text = f'No return of {left_out:,} evaluations is finite.'
     axes.text(0.5, 0.5, text, ha='center', color=_INK)
   path = pathlib.Path(run_dir) / 'learning_curve.png'
-  drawing.savefig(path, dpi=150)
+  content = io.BytesIO()
+  drawing.savefig(content, dpi=150)
+  whole.write(path, content.getvalue(), durable=False)
   return path
 
 

@@ -1,7 +1,10 @@
 """Every process's metrics, as a CSV file and as lines on the terminal."""
 
+import collections
 import csv
 import functools
+import io
+import itertools
 import os
 import threading
 import time
@@ -12,6 +15,7 @@ import compat  # noqa: F401
 
 from acme.utils.loggers import aggregators, base
 
+from files import patience, whole
 from reporting import names, terminal, values
 
 
@@ -63,42 +67,59 @@ class CSVLogger(base.Logger):
 
   Every row is in the file when `write` returns, so a killed process loses none.
   An existing file is continued. A field seen for the first time extends the
-  header.
+  header. Rows that cannot be written now are kept for the next time.
   """
+
+  _MAX_WAITING = 10_000
 
   def __init__(self, path: str):
     """Continues the file at `path`, or begins it at the first write.
 
     Args:
       path: of the file; missing folders are made.
-
-    Raises:
-      OSError: a folder cannot be made, or the file not be read.
     """
     self._path = path
     self._lock = threading.Lock()
-    os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
-    self._fields = self._continue()
+    self._fields: list[str] | None = None
+    self._waiting = collections.deque(maxlen=self._MAX_WAITING)
+    self._num_lost = 0
+    self._patience = patience.Patience(
+      path, 'its rows are kept until it can, and the run goes on'
+    )
 
   def write(self, data: base.LoggingData) -> None:
-    """Appends a row; None is an empty field.
-
-    Raises:
-      OSError: the file cannot be written.
-    """
+    """Appends a row; None is an empty field."""
     row = {names.TIME: f'{time.time():.3f}'}
     row.update((key, values.to_python(data[key])) for key in data)
     with self._lock:
-      fresh = [key for key in row if key not in self._fields]
-      if fresh:
-        self._extend(fresh)
-      # No handle is kept: a row written after `close`, as by a loop that was
-      # slow to stop, is kept too.
-      with open(self._path, 'a', newline='') as f:
-        csv.writer(f).writerow([row.get(key) for key in self._fields])
+      self._num_lost += len(self._waiting) == self._waiting.maxlen
+      self._waiting.append(row)
+      self._write_waiting()
 
   def close(self) -> None:
-    """Does nothing: every row is in the file already."""
+    """Says how many rows are lost; all others are in the file already."""
+    with self._lock:
+      self._write_waiting()
+      if lost := self._num_lost + len(self._waiting):
+        print(f'{lost} rows of {self._path} are lost', flush=True)
+
+  def _write_waiting(self) -> None:
+    if not self._waiting:
+      return
+    with self._patience.attempt():
+      if self._fields is None:
+        os.makedirs(os.path.dirname(self._path) or '.', exist_ok=True)
+        self._fields = self._continue()
+      every = dict.fromkeys(itertools.chain.from_iterable(self._waiting))
+      if fresh := [key for key in every if key not in self._fields]:
+        self._extend(fresh)
+      text = io.StringIO(newline='')
+      for row in self._waiting:
+        csv.writer(text).writerow([row.get(key) for key in self._fields])
+      # No handle is kept: a row written after `close`, as by a loop that was
+      # slow to stop, is kept too.
+      whole.append(self._path, text.getvalue().encode())
+      self._waiting.clear()
 
   def _continue(self) -> list[str]:
     """Cuts off a last line that a kill has torn; returns the header."""
@@ -119,12 +140,11 @@ class CSVLogger(base.Logger):
       with open(self._path, newline='') as f:
         rows = list(csv.reader(f))[1:]
     fields = [*self._fields, *fresh]
-    scratch = f'{self._path}.tmp'
-    with open(scratch, 'w', newline='') as f:
-      writer = csv.writer(f)
-      writer.writerow(fields)
-      writer.writerows(row + [''] * (len(fields) - len(row)) for row in rows)
-    os.replace(scratch, self._path)
+    text = io.StringIO(newline='')
+    writer = csv.writer(text)
+    writer.writerow(fields)
+    writer.writerows(row + [''] * (len(fields) - len(row)) for row in rows)
+    whole.write(self._path, text.getvalue(), durable=False)
     self._fields = fields
 
 

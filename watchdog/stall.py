@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from files import damage
 from reporting import names
 from watchdog import reasons, snapshot, stuck
 
@@ -58,7 +59,7 @@ class Watchdog:
     poll = min(_POLL_SECONDS, self._stuck_after / 4)
     while not self._closed.wait(poll):
       # Before its first process runs, a run has no status.
-      with contextlib.suppress(FileNotFoundError):
+      with contextlib.suppress(OSError, damage.DamagedError):
         self._look(snapshot.take(self._run_dir))
 
   def _look(self, run: snapshot.Snapshot) -> None:

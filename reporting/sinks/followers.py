@@ -193,13 +193,16 @@ class Follower:
     self._print(f'takes no metrics ({reason}). {then}. More in {self._log}')
 
   def _what_is_missing(self) -> str:
-    num_rows = {p.stem: tail.count(p) for p in metrics.paths(self._run_dir)}
+    try:
+      num_rows = {p.stem: tail.count(p) for p in metrics.paths(self._run_dir)}
+    except OSError as e:
+      return f'some rows did not get there: {e}'
     total = sum(num_rows.values())
     module = importlib.import_module(f'reporting.sinks.{self.name}')
     try:
       has = module.sent(self._run_dir)
       missing = f'{total - sum(has[p] for p in num_rows):,} of {total:,}'
-    except (OSError, ValueError):
+    except (OSError, ValueError, KeyError, TypeError):
       # It is the sink's own files that are amiss.
       missing = f'some of {total:,}'
     late = f' within {self._seconds} s (more in {self._log})'

@@ -9,6 +9,7 @@ import pytest
 
 from backends import status
 from files import damage
+from tests.files import disks
 
 
 def _state(**launcher):
@@ -109,6 +110,20 @@ def test_a_damaged_task_is_named(tmp_path):
     damage.DamagedError, match='one of its tasks has no started'
   ):
     status.read(str(tmp_path))
+
+
+def test_on_a_full_disk_the_status_is_tried_again(tmp_path):
+  said = []
+  writer = status.Writer(str(tmp_path), said.append)
+  writer.write(status.launcher('starting', None), [])
+  with disks.full():
+    for _ in range(2):
+      writer.write(status.launcher('running', None), [])
+  assert status.read(str(tmp_path))['launcher']['state'] == 'starting'
+  writer.write(status.launcher('ended', 0), [])
+  assert status.read(str(tmp_path))['launcher']['state'] == 'ended'
+  first, second = said
+  assert 'cannot be written now' in first and 'written again' in second
 
 
 def test_no_run_is_one_sentence(tmp_path):

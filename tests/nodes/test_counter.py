@@ -1,5 +1,7 @@
 """The counter adds up exactly, whatever is sent twice or restarted."""
 
+import contextlib
+import pathlib
 from concurrent import futures
 
 import portpicker
@@ -9,6 +11,7 @@ from launchpad.nodes.courier import courier_utils
 
 from nodes import counter as counter_lib
 from nodes import counter_client, journal
+from tests.files import disks
 
 
 class _LosesAnswers:
@@ -45,6 +48,53 @@ def test_a_report_whose_answer_was_lost_counts_once():
   flaky.broken = False
   assert actor.increment(steps=2)['actor_steps'] == 7
   assert parent.get_counts() == {'actor_steps': 7}
+
+
+class _Served(counter_client.CounterClient):
+  """A client that calls a counter of this process."""
+
+  def __init__(self, served):
+    super().__init__('localhost:1')
+    self._client = served
+    served.address = 'this process'
+
+
+def test_on_a_full_disk_who_counts_waits_and_nothing_is_told_that_is_not_kept(
+  tmp_path, monkeypatch, capsys
+):
+  path = str(tmp_path / 'counter.journal')
+  served = counter_lib.GlobalCounter({}, journal.Journal(path))
+  actor = counter_client.Counter(_Served(served), 'actor', 0.0)
+  actor.increment(steps=1)
+  waited = []
+  with contextlib.ExitStack() as full:
+    full.enter_context(disks.full())
+
+    def wait(seconds):
+      waited.append(seconds)
+      assert journal.read(pathlib.Path(path)).popitem()[1] == {'actor_steps': 1}
+      if len(waited) == 3:
+        full.close()
+
+    monkeypatch.setattr(counter_client.time, 'sleep', wait)
+    assert actor.increment(steps=2) == {'actor_steps': 3}
+  assert len(waited) == 3
+  assert journal.Journal(path).values.popitem()[1] == {'actor_steps': 3}
+  first, second = capsys.readouterr().out.splitlines()
+  assert 'cannot be written now' in first and 'written again' in second
+
+
+def test_a_disk_that_stays_full_is_named(tmp_path, monkeypatch):
+  path = str(tmp_path / 'counter.journal')
+  client = _Served(counter_lib.GlobalCounter({}, journal.Journal(path)))
+  client.full_seconds = 0.0
+  monkeypatch.setattr(counter_client.time, 'sleep', lambda seconds: None)
+  with (
+    disks.full(),
+    pytest.raises(ConnectionError, match='could not keep on its disk .begin'),
+  ):
+    client.begin('actor/0')
+  assert client.begin('actor/0') == 0
 
 
 def test_a_restarted_actor_adds_to_what_it_had_counted():

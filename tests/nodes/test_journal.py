@@ -4,6 +4,7 @@ import pytest
 
 from files import damage
 from nodes import journal
+from tests.files import disks
 
 
 def test_the_last_value_of_each_key_comes_back(tmp_path):
@@ -25,6 +26,20 @@ def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
   assert after.values == {'a': 1}
   after.write('b', 3)
   assert journal.Journal(str(path)).values == {'a': 1, 'b': 3}
+
+
+def test_on_a_full_disk_it_begins_where_it_was(tmp_path):
+  path = tmp_path / 'counts'
+  before = journal.Journal(str(path))
+  before.write('a', 1)
+  path.write_bytes(path.read_bytes() + b'["a", ')
+  with disks.full():
+    after = journal.Journal(str(path))
+    with pytest.raises(OSError):
+      after.write('a', 2)
+  assert after.values == {'a': 1}
+  after.write('a', 3)
+  assert journal.Journal(str(path)).values == {'a': 3}
 
 
 def test_a_foreign_file_is_refused_and_kept(tmp_path):

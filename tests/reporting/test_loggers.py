@@ -12,6 +12,7 @@ import tensorflow as tf
 from acme.utils.loggers import base
 
 from reporting import loggers, metrics, names
+from tests.files import disks
 
 
 def read(path) -> list[dict[str, str]]:
@@ -48,6 +49,33 @@ class TestCSVLogger:
       logger = loggers.CSVLogger(str(path))
       logger.write({'a': value})
       logger.close()
+    assert [row['a'] for row in read(path)] == ['1', '2']
+
+  def test_rows_wait_for_room_on_the_disk(self, tmp_path, capsys):
+    path = tmp_path / 'a.csv'
+    logger = loggers.CSVLogger(str(path))
+    logger.write({'a': 1})
+    with disks.full(path.stat().st_size + 5):
+      logger.write({'a': 2})
+      logger.write({'a': 3, 'b': 4})
+    assert [row['a'] for row in read(path)] == ['1']
+    logger.write({'a': 5})
+    logger.close()
+    assert [(row['a'], row['b']) for row in read(path)] == [
+      *[('1', ''), ('2', ''), ('3', '4'), ('5', '')],
+    ]
+    first, second = capsys.readouterr().out.splitlines()
+    assert 'cannot be written now' in first and 'written again' in second
+
+  def test_a_folder_in_place_of_the_file_ends_nothing(self, tmp_path, capsys):
+    path = tmp_path / 'a.csv'
+    path.mkdir()
+    logger = loggers.CSVLogger(str(path))
+    logger.write({'a': 1})
+    logger.close()
+    assert '1 rows of' in capsys.readouterr().out
+    path.rmdir()
+    logger.write({'a': 2})
     assert [row['a'] for row in read(path)] == ['1', '2']
 
   def test_a_new_field_extends_the_header(self, tmp_path):
