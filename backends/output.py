@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO
 
-from backends import log_file
+from backends import limits, log_file, streams
 
 # Called with a task's label, its index, and a line without its end.
 OnLine = Callable[[str, int, str], None]
@@ -65,18 +65,6 @@ class LineReader:
     return lines
 
 
-def takes_controls(stream: IO[str]) -> bool:
-  """Whether a stream is a terminal that is said to do more than print."""
-  terminal = os.environ.get('TERM', '')
-  return stream.isatty() and terminal not in ('', 'dumb', 'unknown')
-
-
-def takes_colours(stream: IO[str]) -> bool:
-  """Whether a stream is a terminal on which the user wants colours."""
-  # https://no-color.org
-  return takes_controls(stream) and not os.environ.get('NO_COLOR')
-
-
 class Printer:
   """Prints lines, each behind the name of its task."""
 
@@ -98,7 +86,7 @@ class Printer:
     prefix = f'[{label}/{index}] '
     text = text.removeprefix(prefix)
     coloured = self._coloured
-    if takes_colours(stream) if coloured is None else coloured:
+    if streams.takes_colours(stream) if coloured is None else coloured:
       next_colour = _COLOURS[len(self._colours) % len(_COLOURS)]
       colour = self._colours.setdefault(label, next_colour)
       prefix = f'\033[{colour}m{prefix}\033[0m'
@@ -127,9 +115,11 @@ class TaskLog:
 
   Attributes:
     path: of the file that has all lines, if there is one.
+    refusals: the first line that says that the task was refused a thread.
   """
 
   def __init__(self, label: str, index: int, sink: 'Sink', path: str | None):
+    self.refusals: list[str] = []
     self._label = label
     self._index = index
     self._sink = sink
@@ -153,6 +143,8 @@ class TaskLog:
 
   def write(self, lines: list[str]) -> None:
     for line in lines:
+      if not self.refusals and limits.is_sign(line):
+        self.refusals.append(line)
       self._tail.append(line)
       self._sink.put(self._label, self._index, line)
     if self._file and lines:

@@ -39,6 +39,18 @@ def open_lenient(descriptor, encoding='utf-8', errors='replace', closefd=False):
   )
 
 
+def takes_controls(stream):
+  """Whether a stream is a terminal that is said to do more than print."""
+  terminal = os.environ.get('TERM', '')
+  return stream.isatty() and terminal not in ('', 'dumb', 'unknown')
+
+
+def takes_colours(stream):
+  """Whether a stream is a terminal on which the user wants colours."""
+  # https://no-color.org
+  return takes_controls(stream) and not os.environ.get('NO_COLOR')
+
+
 def begin():
   """Makes standard output and standard error such streams.
 

@@ -1,5 +1,6 @@
 """Watches over the tasks of one run: starts, restarts, stops and reports."""
 
+import dataclasses
 import math
 import selectors
 import signal
@@ -8,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends import config as config_lib
-from backends import machines, output, places, roster, status, task_run
+from backends import limits, machines, output, places, roster, status, task_run
 
 _TICK_SECS = 0.1
 _STATUS_SECS = 1.0
@@ -118,7 +119,11 @@ class Supervisor:
 
   def fail(self, cause: config_lib.Cause) -> None:
     """Keeps the first cause and stops the run."""
-    self.cause = self.cause or cause
+    if self.cause is None:
+      logs = [self._zygote_log, *(run.log for run in self.runs.values())]
+      said = [*cause.lines, *(line for log in logs for line in log.refusals)]
+      lines = (*cause.lines, *limits.advice(said))
+      self.cause = dataclasses.replace(cause, lines=lines)
     self.stop(1, f'{cause.task} failed')
 
   def _on_time(self) -> None:

@@ -13,6 +13,9 @@ from acme import core
 from container import reverb_variable_container as container_lib
 from container import tables, transport
 
+# For a read that is under way; the container's own deadline may be far off.
+_END_SECONDS = 5.0
+
 
 class VariableSource(core.VariableSource):
   """Hands out the parts of a table whose value is a dict from name to nest.
@@ -93,7 +96,7 @@ class VariableSource(core.VariableSource):
     """Ends the thread that reads, if there is one."""
     self._is_closed.set()
     if self._thread is not None:
-      self._thread.join()
+      self._thread.join(_END_SECONDS)
 
   def check(self) -> None:
     """Raises what the last `get_variables` or the thread failed with."""

@@ -11,12 +11,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from backends import output
+from backends import streams
 from programs import roles, settings
 from view import capture, gather, region
 
 _POLL_SECONDS = 0.1
 _DRAW_SECONDS = 0.5
+# What its thread waits for, a terminal or a library, must not hold up the end.
+_END_SECONDS = 5.0
 
 
 @contextlib.contextmanager
@@ -40,7 +42,7 @@ def show(
 def _can_draw(stream: TextIO) -> bool:
   """Whether a view can be drawn there, and somebody looks at it."""
   return (
-    output.takes_controls(stream)
+    streams.takes_controls(stream)
     and stream.encoding.lower().replace('-', '') == 'utf8'
     and _in_foreground(stream.fileno())
   )
@@ -65,7 +67,7 @@ class View:
 
   def __init__(self, run_dir: pathlib.Path, run: settings.Settings):
     self.printer = roles.Printer(
-      rows=False, coloured=output.takes_colours(sys.stdout)
+      rows=False, coloured=streams.takes_colours(sys.stdout)
     )
     self._run_dir = run_dir
     self._run = run
@@ -88,7 +90,7 @@ class View:
 
   def __exit__(self, *_) -> None:
     self._closed.set()
-    self._thread.join()
+    self._thread.join(_END_SECONDS)
     if self._on_suspend_before is not None:
       signal.signal(signal.SIGTSTP, self._on_suspend_before)
 

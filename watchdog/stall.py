@@ -14,6 +14,9 @@ from watchdog import reasons, snapshot, stuck
 _POLL_SECONDS = 5.0
 # What has not changed is said again so often.
 _REPEAT_SECONDS = 60.0
+# A look at a run takes a second at most; but gRPC that is refused a thread may
+# wait for ever.
+_END_SECONDS = 5.0
 
 
 class Watchdog:
@@ -51,9 +54,9 @@ class Watchdog:
     self.close()
 
   def close(self) -> None:
-    """Ends it, soon: a look at a run takes a second at most."""
+    """Ends it, soon."""
     self._closed.set()
-    self._thread.join()
+    self._thread.join(_END_SECONDS)
 
   def _watch(self) -> None:
     poll = min(_POLL_SECONDS, self._stuck_after / 4)

@@ -1,0 +1,34 @@
+"""What to say when this user may have no more processes and threads.
+
+Every process of a program has a hundred threads or so, and libraries fail in
+many ways where they get none.
+"""
+
+import errno
+import resource
+from collections.abc import Iterable
+
+_SIGNS = (
+  "can't start new thread",
+  'pthread_create',
+  f'[Errno {errno.EAGAIN}] Resource temporarily unavailable',
+  'fork: Resource temporarily unavailable',
+)
+
+
+def is_sign(line: str) -> bool:
+  """Whether a line of output says that a thread or process was refused."""
+  return any(sign in line for sign in _SIGNS)
+
+
+def advice(lines: Iterable[str]) -> list[str]:
+  """Returns what to do about it, if lines say that it was refused."""
+  if not any(map(is_sign, lines)):
+    return []
+  limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+  most = '' if limit == resource.RLIM_INFINITY else f' ({limit:,} here)'
+  return [
+    'A process or thread was refused: raise how many this user may have'
+    f'{most}, with `ulimit -u` or what limits it in a container, or have fewer '
+    'tasks.'
+  ]
