@@ -93,6 +93,16 @@ class Checkpointer:
         with contextlib.suppress(OSError):
           path.unlink()
 
+  def close(self) -> None:
+    """Says so if the last state could not be saved."""
+    if self._patience.error is not None:
+      number = len(_paths(self._directory))
+      print(
+        f'the last state of this process is lost, as {self._directory} could '
+        f'not be written; {number} from before are there',
+        flush=True,
+      )
+
   def restore(self) -> saved_state.Saved | None:
     """Returns the newest whole state, or None if nothing was saved.
 

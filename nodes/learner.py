@@ -92,6 +92,12 @@ class LearnerLoop(core.Worker):
     else:
       self._checkpointer.postpone()
 
+  def close(self) -> None:
+    """Saves the learner for the last time, and says so if it cannot be."""
+    self.checkpoint()
+    if self._checkpointer:
+      self._checkpointer.close()
+
   def step(self) -> None:
     """Takes one learner step and offers the weights that it made."""
     self._learner.step()

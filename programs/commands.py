@@ -242,7 +242,7 @@ def keep_policy(run_dir: pathlib.Path, run: settings.Settings) -> bool:
     screen.show(
       f'launch.py: the policy of {run_dir} could not be kept: '
       f'{type(e).__name__}: {e}\n'
-      'Nothing else of the run is lost. To try again: '
+      'To try again: '
       f'python launch.py --export {shlex.quote(f"--run_dir={run_dir}")}',
       file=sys.stderr,
     )

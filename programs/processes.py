@@ -158,7 +158,7 @@ def learner(
     loop,
     [
       lambda: counts.finish(_LAST_REPORT_SECONDS),
-      loop.checkpoint,
+      loop.close,
       end_publishing,
       logger.close,
       timer.close,

@@ -142,9 +142,11 @@ def test_a_full_disk_is_said_once_and_tried_again(
   with monkeypatch.context() as full:
     full.setattr(os, 'fsync', fsync)
     _save(saver, 2, 3)
-  (line,) = capsys.readouterr().out.splitlines()
+    saver.close()
+  line, last = capsys.readouterr().out.splitlines()
   assert str(folder) in line
   assert 'No space left' in line and 'tried again' in line
+  assert 'is lost' in last and '1 from before' in last
   assert [p.name for p in folder.iterdir()] == ['00000001.checkpoint']
   _save(saver, 4)
   assert 'written again' in capsys.readouterr().out
