@@ -10,13 +10,11 @@ node along.
 import contextlib
 import os
 import selectors
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from backends import loopback, output, wire, zygote_client
+from backends import loopback, output, private, wire, zygote_client
 
 _DEVICES = 'CUDA_VISIBLE_DEVICES'
 
@@ -173,16 +171,15 @@ def work(stream: wire.Stream) -> bool:
     if messages is None:
       return False
   config, *others = messages
-  directory = tempfile.mkdtemp(prefix='launchpad-node-')
-  try:
-    with contextlib.closing(Agent(stream, config, directory)) as agent:
-      # A launcher that is gone shows when it is spoken to as well.
-      with contextlib.suppress(ConnectionError):
-        agent.obey(others)
-        agent.serve()
-      return agent.is_dismissed
-  finally:
-    shutil.rmtree(directory, ignore_errors=True)
+  with (
+    private.folder('launchpad-node') as directory,
+    contextlib.closing(Agent(stream, config, directory)) as agent,
+  ):
+    # A launcher that is gone shows when it is spoken to as well.
+    with contextlib.suppress(ConnectionError):
+      agent.obey(others)
+      agent.serve()
+    return agent.is_dismissed
 
 
 def main() -> None:
