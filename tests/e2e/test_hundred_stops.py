@@ -32,7 +32,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WAYS = ('end', '--stop', *_SIGNALS)
 # From a moment in which Python itself begins to one in which a run has ended.
 _FIRST_SECONDS, _LAST_SECONDS = 0.1, 25.0
-# Python ends by the signal itself, or with a traceback, until launch.py begins.
+# Until launch.py handles signals, which would else end Python, or has tasks.
 _BEGINS_SECONDS = 60.0
 _END_SECONDS = 120.0
 _LONG, _SHORT = 1_000_000, 300
@@ -51,7 +51,8 @@ class Stop:
     seed: of the moment and the rest.
     agent: that learns.
     way: in which it ends.
-    seconds: from its start until it is stopped.
+    seconds: until it is stopped.
+    is_late: whether they count from the start of its tasks, not its own.
     num_steps: that it would make.
   """
 
@@ -59,6 +60,7 @@ class Stop:
   agent: str
   way: str | signal.Signals
   seconds: float
+  is_late: bool
   num_steps: int
 
 
@@ -71,7 +73,10 @@ def make(seed: int) -> Stop:
   seconds = _FIRST_SECONDS * ratio ** draw.random() ** 0.5
   # A short one may be at its own end when it is stopped.
   is_short = way == 'end' or draw.random() < 0.4
-  return Stop(seed, agent, way, seconds, _SHORT if is_short else _LONG)
+  num_steps = _SHORT if is_short else _LONG
+  # Imports take most of the time where others use the machine.
+  is_late = draw.random() < 0.5
+  return Stop(seed, agent, way, seconds, is_late, num_steps)
 
 
 def play(stop: Stop, folder: pathlib.Path) -> list[str]:
@@ -110,6 +115,9 @@ def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
   """Stops a run; returns the exit codes that are right then."""
   if stop.way == 'end':
     return (0,)
+  if stop.is_late:
+    status = run_dir / 'logs' / 'status.json'
+    helpers.wait_until(status.exists, 'tasks', _BEGINS_SECONDS)
   try:
     process.wait(stop.seconds)
     return (0,)
@@ -117,11 +125,13 @@ def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
     pass
   if stop.way == '--stop':
     return _ask_to_stop(process, run_dir, env)
-  helpers.wait_until(lambda: _handles(process.pid), 'launch.py', 60.0)
+  helpers.wait_until(
+    lambda: _handles(process.pid), 'launch.py', _BEGINS_SECONDS
+  )
+  # After its last line, it may leave before it hears of a signal.
+  leaves = _has_said_all(run_dir)
   process.send_signal(stop.way)
-  # It may have ended in this very moment.
-  ended = process.poll() == 0
-  return (0,) if ended else (128 + stop.way,)
+  return (128 + stop.way, *([0] if leaves else []))
 
 
 def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
@@ -136,12 +146,19 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
       timeout=_END_SECONDS,
     )
     if asked.returncode == 0:
-      return (128 + signal.SIGTERM,)
+      leaves = _has_said_all(run_dir)
+      return (128 + signal.SIGTERM, *([0] if leaves else []))
     # Until then the run has told nobody of itself.
     if asked.returncode != 2 or time.monotonic() > deadline:
       raise AssertionError(f'--stop: {asked.stdout}{asked.stderr}')
     time.sleep(0.2)
   return (0,)
+
+
+def _has_said_all(run_dir: pathlib.Path) -> bool:
+  """Whether a run has said the last thing of those that end by themselves."""
+  output = (run_dir.parent / 'output').read_text(errors='replace')
+  return f'{run_dir / "policy"}\n' in output
 
 
 def _handles(pid: int) -> bool:
