@@ -90,7 +90,7 @@ def main(argv: list[str]) -> int:
       raise
     return refuse(str(e), _FAILED)
   except own_modules.OwnCodeError as e:
-    print(e.traceback(), file=sys.stderr)
+    screen.show(e.traceback(), file=sys.stderr)
     return refuse(str(e), _FAILED)
 
 

@@ -32,10 +32,10 @@ def apply() -> None:
     IncompatibleVersionError: JAX or TensorFlow Probability is not of the
       series patched here, or lacks something that a patch builds on.
   """
+  _silence_what_the_old_releases_say()
   _check_jax()
   _restore_jax_aliases()
   _import_tfp_without_tensorflow()
-  _silence_what_the_old_releases_say()
 
 
 def _check_jax() -> None:
@@ -95,13 +95,6 @@ def _silence_what_the_old_releases_say() -> None:
   DQN asks for float64, which JAX makes float32; and reverb, gym and TensorFlow
   use what Python and NumPy have deprecated.
   """
-  importlib.import_module('gym_notices.notices').notices.clear()
-  importlib.import_module('gym')
-  # Its import has every deprecation shown, where Python shows one's own alone.
-  shown = ('once', None, DeprecationWarning, None, 0)
-  if shown in warnings.filters:
-    warnings.filters.remove(shown)
-    warnings._filters_mutated()
   for message in (
     'Explicitly requested dtype .*float64',
     'backend and device argument on jit is deprecated',
@@ -111,3 +104,10 @@ def _silence_what_the_old_releases_say() -> None:
     'You are using a non-supported Python version',
   ):
     warnings.filterwarnings('ignore', message)
+  importlib.import_module('gym_notices.notices').notices.clear()
+  importlib.import_module('gym')
+  # Its import has every deprecation shown, where Python shows one's own alone.
+  shown = ('once', None, DeprecationWarning, None, 0)
+  if shown in warnings.filters:
+    warnings.filters.remove(shown)
+    warnings._filters_mutated()

@@ -134,6 +134,14 @@ def test_an_agent_that_raises_is_shown(run, tmp_path, where, kind):
   _check_traceback(error, kind, tmp_path)
 
 
+def test_what_ones_own_error_says_reaches_no_terminal_as_a_command(run):
+  text = _ENVIRONMENT.format(statement="raise ValueError('\\x1b]0;mine\\x07')")
+  code, error = run(text, 'reset', '--env=module:mine:Env', '--agent=dqn')
+  assert code == 1
+  assert r'ValueError: \x1b]0;mine\x07' in error
+  assert '\x1b' not in error
+
+
 def _check_traceback(error, kind, folder):
   lines = error.splitlines()
   assert lines[0] == 'Traceback (most recent call last):'
