@@ -27,10 +27,12 @@ _REPORT = """
 import sys
 from backends import calls
 from nodes import counter_client
-_, folder, address, steps = sys.argv
+_, folder, address, limit = sys.argv
 calls.install(folder, '127.0.0.1')
 counter = counter_client.CounterClient(address)
-counter.report('test', {'actor_steps': int(steps)})
+missing = int(limit) - counter.get_counts()['actor_steps']
+counter.report('test', {'actor_steps': missing})
+print(missing)
 """
 
 # Up to thirty kills, each waited out.
@@ -60,15 +62,15 @@ def _fill_up(run):
   """
   task = run.tasks()['counter/0']
   (address,) = task['addresses']
-  missing = _STEPS - run.count('actor_steps')
   folder = psutil.Process(task['pid']).environ()['LAUNCHPAD_LOCAL_RUN']
-  subprocess.run(
-    [sys.executable, '-c', _REPORT, folder, address, str(missing)],
+  reported = subprocess.run(
+    [sys.executable, '-c', _REPORT, folder, address, str(_STEPS)],
     cwd=runs.ROOT,
+    stdout=subprocess.PIPE,
     check=True,
     timeout=120,
   )
-  run.filled_up = missing
+  run.filled_up = int(reported.stdout)
 
 
 @pytest.fixture(scope='module', params=_ROUNDS)
