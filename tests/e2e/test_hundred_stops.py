@@ -21,7 +21,7 @@ import pytest
 from tests.backends import helpers
 from tests.e2e import runs
 
-_AT_A_TIME = 3
+_AT_A_TIME = 2
 _AGENTS = {
   'ppo': ('gym:CartPole-v1', 'unroll_length=16,batch_size=4,num_minibatches=2'),
   'dqn': ('gym:CartPole-v1', 'min_replay_size=50,batch_size=16'),
