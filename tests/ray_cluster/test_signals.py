@@ -109,7 +109,9 @@ def test_a_signal_while_there_is_no_room_leaves_nothing(cluster, tmp_path):
 def test_a_signal_while_agents_start_leaves_nothing(cluster, tmp_path):
   cluster.add_node(num_cpus=2)
   with _driver(cluster.address, tmp_path) as driver:
-    helpers.wait_until(lambda: (tmp_path / 'launcher.log').exists(), 'it', 100)
+    helpers.wait_until(
+      lambda: (tmp_path / 'status.json').exists(), 'the run', 100
+    )
     driver.terminate()
     assert driver.wait(_LEAVES_SECS) == 128 + signal.SIGTERM
   _assert_clean(tmp_path)
