@@ -50,6 +50,7 @@ class Across(runs.Run):
     return max(itertools.chain(*rows), default=0)
 
 
+@pytest.mark.long
 def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
   run = Across(tmp_path / 'run')
   # Enough for the last episodes, which the end may cut short and whose reads
