@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import launchpad as lp
 
+from files import whole
+
 if TYPE_CHECKING:
   from backends import roster, supervisor
 
@@ -62,10 +64,7 @@ def withdraw(log_dir: str, key: str) -> None:
 
 
 def _write(log_dir: str, name: str, content: dict[str, Any]) -> None:
-  path = os.path.join(log_dir, name)
-  with open(f'{path}.new', 'w') as f:
-    json.dump(content, f)
-  os.replace(f'{path}.new', path)
+  whole.write(os.path.join(log_dir, name), json.dumps(content), durable=False)
 
 
 def _read(log_dir: str, name: str) -> Any:
