@@ -11,6 +11,7 @@ left there.
 
 import contextlib
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -243,8 +244,21 @@ class _LoopThread(threading.Thread):
         self.error = e
 
   def interrupt(self) -> None:
-    """Raises `SystemExit` in it, wherever it is in Python."""
-    self._is_interrupted = True
+    """Raises `SystemExit` in it, wherever it is in Python.
+
+    Where that is a destructor or a callback of the garbage collector, Python
+    drops the error, and would print it: the next one gets through.
+    """
+    if not self._is_interrupted:
+      self._is_interrupted = True
+      sys.unraisablehook = functools.partial(
+        self._on_dropped, sys.unraisablehook
+      )
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
       ctypes.c_ulong(self.ident), ctypes.py_object(SystemExit)
     )
+
+  def _on_dropped(self, hook: Callable[[Any], None], dropped: Any) -> None:
+    is_ours = threading.current_thread() is self
+    if not (is_ours and dropped.exc_type is SystemExit):
+      hook(dropped)

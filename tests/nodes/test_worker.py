@@ -179,6 +179,32 @@ def test_a_loop_that_looks_ends_where_it_looks(manager):
   assert not ended
 
 
+def test_an_interruption_that_python_drops_is_made_again(manager, monkeypatch):
+  """In a destructor, or where the garbage collector calls JAX back."""
+  printed, ended = [], []
+
+  class Slow:
+    def __del__(self):
+      is_dropped.set()
+      while True:
+        time.sleep(0.01)
+
+  def forever():
+    Slow()
+    try:
+      while True:
+        time.sleep(0.01)
+    finally:
+      ended.append(1)
+
+  is_dropped = threading.Event()
+  monkeypatch.setattr(sys, 'unraisablehook', printed.append)
+  threading.Timer(0.1, manager.stop).start()
+  worker.StoppableWorker(_Loop(forever)).run()
+  assert is_dropped.is_set()
+  assert (ended, printed) == ([1], [])
+
+
 def test_what_code_makes_of_an_interruption_is_no_failure(manager):
   """As dm-tree's does, whose callbacks raise through C++."""
 
