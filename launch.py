@@ -3,7 +3,7 @@
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 """
 
-from backends import stops, streams
+from system import stops, streams
 
 if __name__ == '__main__':
   stops.begin()
@@ -24,23 +24,23 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from backends import kubernetes_manifests, slurm_script
-from files import damage, screen
-from programs import (
-  agents,
+from backends.kubernetes import manifests
+from backends.slurm import script
+from cli import command_line as cli
+from cli import (
   commands,
   jobsets,
   launching,
-  own_modules,
   resuming,
   scale,
   stopping,
   submitting,
   vertex,
 )
-from programs import command_line as cli
-from programs import settings as settings_lib
-from reporting import run_dir as run_dir_lib
+from cli import settings as settings_lib
+from programs import agents, own_modules
+from run_files import damage, screen
+from run_files import run_dir as run_dir_lib
 
 # For --help.
 flags.adopt_module_key_flags(cli)
@@ -148,7 +148,7 @@ def run_seeds(launch_type: str) -> int:
   Raises:
     settings_lib.WrongUsage: there is no such program, or no such seeds.
   """
-  from programs import seeds
+  from cli import seeds
 
   chosen = seeds.parse(cli.SEEDS.value)
   checked(launch_type)
@@ -176,7 +176,7 @@ def launch(
     return vertex.submit(run, run_dir, given, cli.VERTEX.value)
   if place.launch_type != 'local':
     return launching.run_stock(run, run_dir, place.launch_type, watch)
-  if place.backend == 'slurm' and not slurm_script.in_job():
+  if place.backend == 'slurm' and not script.in_job():
     return submitting.submit(run, run_dir, place)
   return launching.run(run, run_dir, place, watch)
 
@@ -209,7 +209,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
   """
   if cli.RESUME.value and not _run_dir():
     raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
-  in_pod = kubernetes_manifests.in_launcher()
+  in_pod = manifests.in_launcher()
   # A pod has the same command at its first start and at each later one.
   begins = in_pod and not run_dir_lib.holds_run(run_dir)
   try:
@@ -221,7 +221,7 @@ def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
       run_dir_lib.create(run_dir)
     # Kubernetes has one such pod at a time, and a volume may know the lock of
     # one whose node was lost for longer than that.
-    if not in_pod and (cli.BACKEND.value != 'slurm' or slurm_script.in_job()):
+    if not in_pod and (cli.BACKEND.value != 'slurm' or script.in_job()):
       run_dir_lib.take(run_dir)
   except (OSError, ValueError) as e:
     raise settings_lib.WrongUsage(f'--run_dir: {e}') from e

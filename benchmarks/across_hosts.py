@@ -19,8 +19,7 @@ from typing import Any
 import jax
 from absl import app, flags
 
-from benchmarks import crew, peers
-from tests.namespaces import network
+from benchmarks.support import crew, network, peers
 
 _MEGABYTES = flags.DEFINE_list('megabytes', ['1', '10', '100'], 'Payloads.')
 _GIGABITS = flags.DEFINE_list('gigabits', ['1', '10'], 'Bandwidths, a second.')

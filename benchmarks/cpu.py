@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from absl import app, flags
 
-from benchmarks import crew, peers
+from benchmarks.support import crew, peers
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Payload.')
 _CALLS = flags.DEFINE_integer('calls', 10, 'Of each kind, after a first.')

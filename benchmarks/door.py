@@ -3,8 +3,8 @@
 python -m benchmarks.door
 
 Calls between two processes, with and without: as the tasks of a run have them
-(`backends.calls`), and plain Courier's, in turn. Each call sends an array and
-gets it back.
+(`rpc.courier_stand_in`), and plain Courier's, in turn. Each call sends an array
+and gets it back.
 """
 
 import multiprocessing
@@ -17,7 +17,8 @@ import courier
 import numpy as np
 from absl import app, flags
 
-from backends import call_client, call_server
+from rpc import client
+from rpc import server as call_server
 
 _ROUNDS = flags.DEFINE_integer('rounds', 5, 'How often each side has its turn.')
 _SECONDS = flags.DEFINE_float('seconds', 1.0, 'Of one turn.')
@@ -53,11 +54,11 @@ def _microseconds(echo: Callable[[np.ndarray], np.ndarray], size: int) -> float:
 def main(argv) -> None:
   del argv
   key = secrets.token_bytes()
-  call_client.Client.key = key
+  client.Client.key = key
   spawn = multiprocessing.get_context('spawn')
   clients, pipes = {}, []
   for name, own_key, kind in (
-    ('key', key, call_client.Client),
+    ('key', key, client.Client),
     ('Courier', None, courier.Client),
   ):
     pipe, theirs = spawn.Pipe()

@@ -20,7 +20,7 @@ import reverb
 from absl import app, flags
 
 import container
-from benchmarks import crew
+from benchmarks.support import crew
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Payload.')
 _STEP_MS = flags.DEFINE_float('step_ms', 20.0, 'How long a step takes.')

@@ -21,7 +21,7 @@ import reverb
 from absl import app, flags
 
 import container
-from backends import linux
+from system import linux
 
 _SECONDS = flags.DEFINE_float('seconds', 180.0, 'How long to go on.')
 _KILL_EVERY = flags.DEFINE_float('kill_every', 5.0, 'Seconds between kills.')

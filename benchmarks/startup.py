@@ -19,7 +19,7 @@ import compat  # noqa: F401
 
 from absl import app, flags
 
-from benchmarks import sides, stamps
+from benchmarks.support import sides, stamps
 
 _NUM_ACTORS = flags.DEFINE_list(
   'num_actors', ['1', '2', '4', '16'], 'How many actors, a run each.'

@@ -18,7 +18,7 @@ import compat  # noqa: F401
 
 from absl import app, flags
 
-from benchmarks import sides
+from benchmarks.support import sides
 from programs.agents import sac
 from watchdog import limiter, servers
 

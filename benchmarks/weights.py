@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from absl import app, flags
 
-from benchmarks import crew, peers, weights_report
+from benchmarks import weights_report
+from benchmarks.support import crew, peers
 
 _MEGABYTES = flags.DEFINE_list(
   'megabytes', ['0.1', '1', '10', '100', '400'], 'Payloads.'

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib
 
-from benchmarks import peers
+from benchmarks.support import peers
 
 Row = dict[str, Any]
 

@@ -8,9 +8,9 @@ import launchpad as lp
 from absl import logging
 from launchpad.nodes import base
 
-from files import patience
 from nodes import counter_client, worker
-from nodes import journal as journal_lib
+from nodes.saving import journal as journal_lib
+from run_files import patience
 
 Number = counter_client.Number
 

@@ -13,8 +13,9 @@ from acme import core
 from acme.utils import loggers
 
 import container
-from nodes import checkpoint, counter_client, finite, saved_state, worker
 from nodes import counter as counter_lib
+from nodes import counter_client, finite, worker
+from nodes.saving import checkpoint, saved_state
 
 _VERSION = 'weights_version'
 

@@ -8,8 +8,8 @@ import reverb
 from launchpad import address as lp_address
 from reverb.platform import checkpointers_lib
 
-from files import patience
 from nodes import worker
+from run_files import patience
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import compat  # noqa: F401
 import jax
 from acme import core
 
-from files import patience, whole
+from run_files import patience, whole_files
 
 _T = TypeVar('_T')
 # How long a killed process may have been at it without leaving a word.
@@ -126,7 +126,7 @@ class TreeTimer:
     for path, (seconds, calls) in self._totals.items():
       tree[path] = {'seconds': seconds, 'calls': calls}
     with self._patience.attempt():
-      whole.write(self._path, json.dumps(tree, indent=1), durable=False)
+      whole_files.write(self._path, json.dumps(tree, indent=1), durable=False)
 
 
 class Trace:

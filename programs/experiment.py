@@ -15,9 +15,10 @@ from acme.utils import counting, loggers
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import checkpoint, counter_client, finite, journal, replay, timing
+from nodes import counter_client, finite, replay, timing
 from nodes import evaluator as evaluator_lib
 from nodes import schedule as schedule_lib
+from nodes.saving import checkpoint, journal
 from programs import builders
 
 _EVERY_3_SECONDS = schedule_lib.Schedule(every_seconds=3.0)

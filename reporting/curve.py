@@ -5,8 +5,7 @@ import pathlib
 
 import numpy as np
 
-from files import whole
-from reporting import metrics, names
+from run_files import metric_names, metrics, whole_files
 
 _WINDOW = 5
 _INK = '#33415c'
@@ -55,7 +54,7 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
   path = pathlib.Path(run_dir) / 'learning_curve.png'
   content = io.BytesIO()
   drawing.savefig(content, dpi=150)
-  whole.write(path, content.getvalue(), durable=False)
+  whole_files.write(path, content.getvalue(), durable=False)
   return path
 
 
@@ -69,10 +68,15 @@ def evaluations(
       actors', or the learner's where there are no actors; 0 before any.
   """
   points = [
-    (row.get(names.ACTOR_STEPS, row.get(names.LEARNER_STEPS, 0.0)), value)
+    (
+      row.get(
+        metric_names.ACTOR_STEPS, row.get(metric_names.LEARNER_STEPS, 0.0)
+      ),
+      value,
+    )
     for rows in metrics.read(run_dir, 'evaluator')
     for row in rows
-    if (value := row.get(names.EVALUATION_RETURN)) is not None
+    if (value := row.get(metric_names.EVALUATION_RETURN)) is not None
   ]
   points.sort(key=lambda point: point[0])
   steps, returns = np.asarray(points, np.float64).reshape(-1, 2).T

@@ -15,8 +15,9 @@ import compat  # noqa: F401
 
 from acme.utils.loggers import aggregators, base
 
-from files import patience, whole
-from reporting import names, terminal, values
+from reporting import terminal, values
+from run_files import metric_names, patience
+from run_files import whole_files as whole
 
 
 def logger_factory(run_dir: str) -> Callable[..., base.Logger]:
@@ -54,7 +55,7 @@ def make_logger(
   to_terminal = terminal.TerminalLogger(label, task_id, print_fn)
   if label == 'learner':
     both = aggregators.Dispatcher([to_csv, to_terminal])
-    named = Named(WithRate(both, names.LEARNER_STEPS), label)
+    named = Named(WithRate(both, metric_names.LEARNER_STEPS), label)
     # Outermost, since reading a value waits for the device that computes it.
     return TimeFilter(named, time_delta)
   if label != 'evaluator':
@@ -89,7 +90,7 @@ class CSVLogger(base.Logger):
 
   def write(self, data: base.LoggingData) -> None:
     """Appends a row; None is an empty field."""
-    row = {names.TIME: f'{time.time():.3f}'}
+    row = {metric_names.TIME: f'{time.time():.3f}'}
     row.update((key, values.to_python(data[key])) for key in data)
     with self._lock:
       self._num_lost += len(self._waiting) == self._waiting.maxlen
@@ -149,14 +150,16 @@ class CSVLogger(base.Logger):
 
 
 class Named(base.Logger):
-  """Gives every field the name that `reporting.names` has for it."""
+  """Gives every field the name that `run_files.metric_names` has for it."""
 
   def __init__(self, to: base.Logger, label: str):
     self._to = to
     self._label = label
 
   def write(self, data: base.LoggingData) -> None:
-    self._to.write({names.qualify(self._label, k): data[k] for k in data})
+    self._to.write(
+      {metric_names.qualify(self._label, k): data[k] for k in data}
+    )
 
   def close(self) -> None:
     self._to.close()

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from files import screen
+from run_files import screen
 
 # The same hues in both schemes, each as light or dark as its background asks.
 _STYLE = """

@@ -7,9 +7,8 @@ import itertools
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 
-from backends import status
-from files import damage
-from reporting import metrics, names, page, runs, series, summary, svg
+from reporting import page, run_groups, series, summary, svg
+from run_files import damage, metric_names, metrics, status
 
 _UNITS = ((3600.0, 'hours'), (60.0, 'minutes'), (1.0, 'seconds'))
 _NOTHING = '\N{EN DASH}'
@@ -32,15 +31,17 @@ def write(
     DamagedError: a configuration or a file of metrics is damaged.
     OSError: a directory holds no run, or the page cannot be written.
   """
-  every = list({run.path: run for run in map(runs.load, run_dirs)}.values())
+  every = list(
+    {run.path: run for run in map(run_groups.load, run_dirs)}.values()
+  )
   path = pathlib.Path(path or every[0].path / 'report.html')
   # References, since the name of a file need not be text that can be encoded.
   path.write_text(_page(every), 'utf-8', errors='xmlcharrefreplace')
   return path
 
 
-def _page(every: Sequence[runs.Run]) -> str:
-  groups = runs.group(every)
+def _page(every: Sequence[run_groups.Run]) -> str:
+  groups = run_groups.group(every)
   title = _title(every)
   body = [page.element('h1', title), page.element('p', _notes(groups))]
   if len(groups) > 1:
@@ -54,16 +55,16 @@ def _page(every: Sequence[runs.Run]) -> str:
   return page.document(title, body)
 
 
-def _title(every: Sequence[runs.Run]) -> str:
+def _title(every: Sequence[run_groups.Run]) -> str:
   title = _count(len(every), 'run')
-  differing = runs.differences(every)
+  differing = run_groups.differences(every)
   for word, name in (('of', 'agent'), ('on', 'env')):
     if name not in differing:
       title += f' {word} {every[0].setting(name)}'
   return title
 
 
-def _notes(groups: Sequence[runs.Group]) -> str:
+def _notes(groups: Sequence[run_groups.Group]) -> str:
   notes = f'Returns are means of the last {series.WINDOW} evaluations.'
   if any(len(group.runs) > 1 for group in groups):
     notes += (
@@ -73,12 +74,12 @@ def _notes(groups: Sequence[runs.Group]) -> str:
   now = datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
   return notes + (
     " Wall time begins with a run's first metrics; a rest of more than "
-    f'{runs.REST_SECONDS / 60:.0f} minutes before a resume does not count. '
-    f'Written at {now}.'
+    f'{run_groups.REST_SECONDS / 60:.0f} minutes before a resume does not '
+    f'count. Written at {now}.'
   )
 
 
-def _legend(groups: Sequence[runs.Group]) -> page.Markup:
+def _legend(groups: Sequence[run_groups.Group]) -> page.Markup:
   items = [
     page.element('li', svg.swatch(i), group.label)
     for i, group in enumerate(groups)
@@ -86,7 +87,7 @@ def _legend(groups: Sequence[runs.Group]) -> page.Markup:
   return page.element('ul', *items, kind='legend')
 
 
-def _figures(groups: Sequence[runs.Group]) -> Iterator[page.Markup]:
+def _figures(groups: Sequence[run_groups.Group]) -> Iterator[page.Markup]:
   every = list(itertools.chain.from_iterable(group.runs for group in groups))
   size, unit = _unit(every)
   wall_time = f'wall time, {unit}'
@@ -112,14 +113,14 @@ def _figures(groups: Sequence[runs.Group]) -> Iterator[page.Markup]:
     yield _figure(lines, name, 'learner steps', values, may_be_log=True)
 
 
-def _unit(every: Sequence[runs.Run]) -> tuple[float, str]:
+def _unit(every: Sequence[run_groups.Run]) -> tuple[float, str]:
   """Returns the seconds of the page's unit of time, and its name."""
   longest = max(run.wall_time for run in every)
   long = (pair for pair in _UNITS if longest >= 3 * pair[0])
   return next(long, _UNITS[-1])
 
 
-def _steps_axis(every: Sequence[runs.Run]) -> str:
+def _steps_axis(every: Sequence[run_groups.Run]) -> str:
   with_actors = sum(run.setting('program') != 'offline' for run in every)
   if with_actors == len(every):
     return 'actor steps'
@@ -129,10 +130,10 @@ def _steps_axis(every: Sequence[runs.Run]) -> str:
 
 
 def _figure(
-  groups: Sequence[tuple[int, runs.Group]],
+  groups: Sequence[tuple[int, run_groups.Group]],
   name: str,
   x_axis: str,
-  values: Callable[[runs.Run], series.Series],
+  values: Callable[[run_groups.Run], series.Series],
   size: float = 1.0,
   from_zero: bool = False,
   may_be_log: bool = False,
@@ -155,7 +156,7 @@ def _figure(
 
 
 def _summary(
-  groups: Sequence[runs.Group], every: Sequence[runs.Run]
+  groups: Sequence[run_groups.Group], every: Sequence[run_groups.Run]
 ) -> page.Markup:
   """The table of what came of each run, and of a group's seeds together."""
   size, unit = _unit(every)
@@ -177,19 +178,21 @@ def _summary(
   return page.table(head, rows, range(1, 5), parts)
 
 
-def _outcome(run: runs.Run, size: float) -> tuple[str, ...]:
+def _outcome(run: run_groups.Run, size: float) -> tuple[str, ...]:
   return (
     _number(_final(run), '{:,.1f}'),
-    _number(max(metrics.column(run.actors, names.ACTOR_STEPS), default=None)),
     _number(
-      max(metrics.column(run.learner, names.LEARNER_STEPS), default=None)
+      max(metrics.column(run.actors, metric_names.ACTOR_STEPS), default=None)
+    ),
+    _number(
+      max(metrics.column(run.learner, metric_names.LEARNER_STEPS), default=None)
     ),
     f'{run.wall_time / size:,.1f}',
     _state(run),
   )
 
 
-def _final_of(group: runs.Group) -> page.Markup:
+def _final_of(group: run_groups.Group) -> page.Markup:
   """The mean over seeds, and how far they are apart."""
   finals = [final for run in group.runs if (final := _final(run)) is not None]
   if not finals:
@@ -201,13 +204,13 @@ def _final_of(group: runs.Group) -> page.Markup:
   return page.join(mean, page.element('small', f'{low} to {high}'))
 
 
-def _final(run: runs.Run) -> float | None:
+def _final(run: run_groups.Run) -> float | None:
   """Returns the mean of a run's last evaluations; None if it has none."""
-  evaluated = metrics.column(run.evaluators, names.EVALUATION_RETURN)
+  evaluated = metrics.column(run.evaluators, metric_names.EVALUATION_RETURN)
   return summary.final_return(run.path) if evaluated else None
 
 
-def _state(run: runs.Run) -> str:
+def _state(run: run_groups.Run) -> str:
   """Says whether a run goes on, as far as this machine knows."""
   try:
     launcher = status.read(str(run.path / 'logs'))['launcher']
@@ -222,9 +225,9 @@ def _state(run: runs.Run) -> str:
 
 
 def _settings(
-  groups: Sequence[runs.Group], every: Sequence[runs.Run]
+  groups: Sequence[run_groups.Group], every: Sequence[run_groups.Run]
 ) -> Iterator[page.Markup]:
-  differing = runs.differences(every)
+  differing = run_groups.differences(every)
   yield page.element('h2', 'Settings')
   if differing:
     rows = [
@@ -238,7 +241,7 @@ def _settings(
     yield page.table(['', *head], rows)
   same = ', '.join(
     f'{name.removeprefix("config.")} {every[0].setting(name)}'
-    for name in runs.agreements(every)
+    for name in run_groups.agreements(every)
   )
   yield page.element('p', f'The same in all: {same or "nothing"}.')
 

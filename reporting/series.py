@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reporting import curve, metrics, names
-from reporting import runs as runs_lib
+from reporting import curve
+from reporting import run_groups as runs_lib
+from run_files import metric_names, metrics
 
 WINDOW = 5
 _GRID = 150
@@ -44,23 +45,27 @@ def returns_by_steps(run: runs_lib.Run) -> Series:
 
 def returns_by_time(run: runs_lib.Run) -> Series:
   """The mean of the last five evaluations' returns against seconds."""
-  times, returns = _columns(run.evaluators, names.TIME, names.EVALUATION_RETURN)
+  times, returns = _columns(
+    run.evaluators, metric_names.TIME, metric_names.EVALUATION_RETURN
+  )
   return _smooth(run.elapsed(times), returns)
 
 
 def actor_rate(run: runs_lib.Run) -> Series:
   """Steps a second of all actors together, against seconds."""
-  return _rate(run, run.actors, names.ACTOR_STEPS)
+  return _rate(run, run.actors, metric_names.ACTOR_STEPS)
 
 
 def learner_rate(run: runs_lib.Run) -> Series:
   """Steps a second of the learner, against seconds."""
-  return _rate(run, run.learner, names.LEARNER_STEPS)
+  return _rate(run, run.learner, metric_names.LEARNER_STEPS)
 
 
 def lag(run: runs_lib.Run) -> Series:
   """How many versions behind the actors' weights are, against seconds."""
-  times, lags = _columns(run.actors, names.TIME, names.WEIGHTS_LAG)
+  times, lags = _columns(
+    run.actors, metric_names.TIME, metric_names.WEIGHTS_LAG
+  )
   # Few parts, since from one episode to the next it jumps.
   num_bins = max(1, _num_bins(len(lags)) // 2)
   return _binned(run.elapsed(times), lags, num_bins)
@@ -68,7 +73,7 @@ def lag(run: runs_lib.Run) -> Series:
 
 def loss(run: runs_lib.Run, name: str) -> Series:
   """One of the learner's losses against its steps."""
-  return _binned(*_columns(run.learner, names.LEARNER_STEPS, name))
+  return _binned(*_columns(run.learner, metric_names.LEARNER_STEPS, name))
 
 
 def loss_names(runs: Sequence[runs_lib.Run]) -> list[str]:
@@ -118,7 +123,7 @@ def _smooth(x: np.ndarray, y: np.ndarray) -> Series:
 
 
 def _rate(run: runs_lib.Run, rows: Sequence[metrics.Row], count: str) -> Series:
-  times, counts = _columns(rows, names.TIME, count)
+  times, counts = _columns(rows, metric_names.TIME, count)
   seconds = run.elapsed(times)
   if len(times) < 2 or seconds[0] == seconds[-1]:
     return Series(*np.zeros((2, 0)))

@@ -5,7 +5,8 @@ import pathlib
 
 import numpy as np
 
-from reporting import curve, metrics, names
+from reporting import curve
+from run_files import metric_names, metrics
 
 _FINAL_EPISODES = 5
 _LEFT_OUT = (
@@ -27,8 +28,8 @@ def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
   learner = metrics.by_time(metrics.read(run_dir, 'learner'))
   lines = {
     'wall time': f'{wall_time:,.1f} s',
-    'actor steps': _steps(actors, names.ACTOR_STEPS, wall_time),
-    'learner steps': _steps(learner, names.LEARNER_STEPS, wall_time)
+    'actor steps': _steps(actors, metric_names.ACTOR_STEPS, wall_time),
+    'learner steps': _steps(learner, metric_names.LEARNER_STEPS, wall_time)
     or 'none: nothing was learned',
     'evaluation': _evaluation(run_dir),
     'weights': _weights(actors, learner),
@@ -59,9 +60,9 @@ def _steps(rows: list[metrics.Row], name: str, wall_time: float) -> str:
 
 def _rate(rows: list[metrics.Row], name: str, wall_time: float) -> float | None:
   points = [
-    (row[names.TIME], row[name])
+    (row[metric_names.TIME], row[name])
     for row in rows
-    if {names.TIME, name} <= set(row)
+    if {metric_names.TIME, name} <= set(row)
   ]
   began = points[-1][0] - wall_time if points else 0.0
   points = [point for point in points if point[0] >= began]
@@ -90,7 +91,7 @@ def _left_out(run_dir: str | pathlib.Path) -> str:
     finds = [
       _total(counts)
       for rows in metrics.read(run_dir, label)
-      if (counts := metrics.column(rows, names.LEFT_OUT))
+      if (counts := metrics.column(rows, metric_names.LEFT_OUT))
     ]
     if finds:
       parts.append(f'{what} {sum(finds):,.0f}')
@@ -99,9 +100,9 @@ def _left_out(run_dir: str | pathlib.Path) -> str:
 
 def _weights(actors: list[metrics.Row], learner: list[metrics.Row]) -> str:
   parts = []
-  if pushes := metrics.column(learner, names.WEIGHTS_PUSHES):
+  if pushes := metrics.column(learner, metric_names.WEIGHTS_PUSHES):
     parts.append(f'{_total(pushes):,.0f} pushes')
-  if lags := metrics.column(actors, names.WEIGHTS_LAG):
+  if lags := metrics.column(actors, metric_names.WEIGHTS_LAG):
     parts.append(
       f"actors' lag {np.mean(lags):,.1f} versions in the mean, "
       f'{max(lags):,.0f} at most'

@@ -8,7 +8,8 @@ import compat  # noqa: F401
 
 from acme.utils.loggers import base
 
-from reporting import names, values
+from reporting import values
+from run_files import metric_names
 
 # More would not fit on a line.
 _MAX_LOSSES = 2
@@ -29,7 +30,7 @@ class TerminalLogger(base.Logger):
       print_fn: prints a line.
     """
     self._label = label
-    self._prefix = names.row_prefix(label, task_id)
+    self._prefix = metric_names.row_prefix(label, task_id)
     self._print = print_fn
 
   def write(self, data: base.LoggingData) -> None:
@@ -46,16 +47,17 @@ def format_row(label: str, row: Mapping[str, Any]) -> str:
 
   Args:
     label: the role of the process that wrote it.
-    row: values by their names in `reporting.names`; missing ones are left out.
+    row: values by their names in `run_files.metric_names`; missing ones are
+      left out.
   """
   is_learner = label == 'learner'
-  steps = names.LEARNER_STEPS if is_learner else names.ACTOR_STEPS
+  steps = metric_names.LEARNER_STEPS if is_learner else metric_names.ACTOR_STEPS
   # Every process that touches weights reports all there is about them.
   if is_learner:
-    weights = _part(row, names.WEIGHTS_PUSHES, 'pushes {:,.0f}')
+    weights = _part(row, metric_names.WEIGHTS_PUSHES, 'pushes {:,.0f}')
   else:
-    weights = _part(row, names.WEIGHTS_VERSION, 'weights v{:.0f}')
-    weights += _part(row, names.WEIGHTS_LAG, ' (lag {:.0f})')
+    weights = _part(row, metric_names.WEIGHTS_VERSION, 'weights v{:.0f}')
+    weights += _part(row, metric_names.WEIGHTS_LAG, ' (lag {:.0f})')
   parts = [
     _part(row, steps, 'steps {:>7,.0f}'),
     _part(row, f'{label}/episode_return', 'return {:>8.1f}'),

@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from backends import kubernetes_manifests, kubernetes_options
+from backends.kubernetes import manifests, options
 
 ROOT = pathlib.Path(__file__).parents[1]
 _DOCKERFILE = (ROOT / 'Dockerfile').read_text()
@@ -29,11 +29,11 @@ def _is_ignored(path: str) -> bool:
 
 
 def _pods():
-  text = kubernetes_manifests.render(
+  text = manifests.render(
     'one',
     {'actor': 1},
     {},
-    kubernetes_options.parse('image=x,volume=c:/r'),
+    options.parse('image=x,volume=c:/r'),
     ['--seed=1'],
     'key',
   )

@@ -6,7 +6,8 @@ import fcntl
 import os
 import sys
 
-from backends import output, streams
+from backends.supervision import output
+from system import streams
 
 # What may be written between two reads before a writer has to wait.
 _PIPE_BYTES = 1 << 20

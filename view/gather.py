@@ -8,9 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from backends import status
-from programs import settings
-from reporting import metrics, names
+from cli import settings
+from run_files import metric_names, metrics, status
 from view import state, tail
 from watchdog import limiter, servers
 
@@ -99,22 +98,26 @@ class Gatherer:
         returns.append(value)
       if len(returns) > _MAX_RETURNS:
         del returns[::2]
-    counted = names.LEARNER_STEPS if self._is_offline else names.ACTOR_STEPS
+    counted = (
+      metric_names.LEARNER_STEPS
+      if self._is_offline
+      else metric_names.ACTOR_STEPS
+    )
     count = row.get(counted, 0)
     count = int(count) if math.isfinite(count) else 0
-    if row[names.TIME] < self._began:
+    if row[metric_names.TIME] < self._began:
       # A resumed run goes on from there.
       self._counts[0] = self._began, max(count, self._counts[0][1])
       return
     self._newest[name] = row
     if count > self._counts[-1][1]:
-      self._counts.append((row[names.TIME], count))
+      self._counts.append((row[metric_names.TIME], count))
     if label == 'learner':
       self._take_learner(row)
 
   def _take_learner(self, row: metrics.Row) -> None:
     rows = self._learner
-    sums = names.SAMPLE_WAIT, names.WEIGHTS_BLOCKED
+    sums = metric_names.SAMPLE_WAIT, metric_names.WEIGHTS_BLOCKED
     if rows and any(row.get(s, 0) < rows[-1].get(s, 0) for s in sums):
       # Sums begin again when a learner does.
       rows.clear()
@@ -137,11 +140,11 @@ class Gatherer:
   def _learner_time(self) -> state.LearnerTime | None:
     if len(self._learner) < 2:
       return None
-    seconds = self._since(names.TIME)
+    seconds = self._since(metric_names.TIME)
     if not seconds:
       return None
-    sampling = min(self._since(names.SAMPLE_WAIT) / seconds, 1.0)
-    publishing = self._since(names.WEIGHTS_BLOCKED) / seconds
+    sampling = min(self._since(metric_names.SAMPLE_WAIT) / seconds, 1.0)
+    publishing = self._since(metric_names.WEIGHTS_BLOCKED) / seconds
     return state.LearnerTime(sampling, min(publishing, 1.0 - sampling))
 
   def _since(self, name: str) -> float:
@@ -161,9 +164,9 @@ class Gatherer:
       restarts=task['restarts'],
       steps_per_second=row.get(f'{label}/steps_per_second'),
       episode_return=row.get(f'{label}/episode_return'),
-      version=row.get(names.WEIGHTS_VERSION),
+      version=row.get(metric_names.WEIGHTS_VERSION),
       # The learner has whatever there is.
-      lag=None if label == 'learner' else row.get(names.WEIGHTS_LAG),
+      lag=None if label == 'learner' else row.get(metric_names.WEIGHTS_LAG),
     )
 
   def _read_tables(

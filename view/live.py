@@ -11,8 +11,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from backends import streams
-from programs import roles, settings
+from cli import roles, settings
+from system import streams
 from view import capture, gather, region
 
 _POLL_SECONDS = 0.1

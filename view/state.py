@@ -13,7 +13,7 @@ class Task:
   Attributes:
     label: its role.
     index: among those of its role.
-    state: as `backends.status` has it.
+    state: as `run_files.status` has it.
     restarts: how often it was started again.
     steps_per_second: newest, as are the next three; None if not known.
     episode_return: of its last episode.

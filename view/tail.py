@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-from reporting import metrics, names
+from run_files import metric_names, metrics
 
 # Some hundreds of evaluations, for a run that is resumed.
 _FIRST_BYTES = 1 << 16
@@ -31,9 +31,9 @@ class Tail:
       return []
     with self._path.open('rb') as f:
       rows = metrics.parse(self._unread(f).decode(errors='replace'))
-      fresh = [r for r in rows if r.get(names.TIME, 0.0) > self._newest]
+      fresh = [r for r in rows if r.get(metric_names.TIME, 0.0) > self._newest]
     if fresh:
-      self._newest = fresh[-1][names.TIME]
+      self._newest = fresh[-1][metric_names.TIME]
     return fresh
 
   def _unread(self, f) -> bytes:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import grpc
 
-from backends import sealed
 from reverb_wire import protobuf, server_info
+from rpc import sealed
 from watchdog import limiter
 
 _TIMEOUT = 0.5

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from backends import status
-from reporting import metrics, names
+from run_files import metric_names, metrics, status
 from watchdog import servers
 
 # Rates are those of the newest so many seconds.
@@ -59,8 +58,8 @@ class Snapshot(NamedTuple):
   def _points(self, name: str) -> Iterator[tuple[float, float]]:
     for rows in self.rows.values():
       for row in rows:
-        if name in row and names.TIME in row:
-          yield row[names.TIME], row[name]
+        if name in row and metric_names.TIME in row:
+          yield row[metric_names.TIME], row[name]
 
 
 def take(run_dir: str | pathlib.Path) -> Snapshot:

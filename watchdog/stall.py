@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from files import damage
-from reporting import names
+from run_files import damage, metric_names
 from watchdog import reasons, snapshot, stuck
 
 _POLL_SECONDS = 5.0
@@ -71,11 +70,11 @@ class Watchdog:
       return
     now, stalls = time.monotonic(), []
     # What an actor inserts counts where its own rows do not come.
-    acted = run.count(names.ACTOR_STEPS) + run.inserts
-    learnt = run.count(names.LEARNER_STEPS)
+    acted = run.count(metric_names.ACTOR_STEPS) + run.inserts
+    learnt = run.count(metric_names.LEARNER_STEPS)
     if run.with_label('actor'):  # An offline program has none.
       stalls.append(
-        self._stall(now, 'actor', acted, run.count(names.ACTOR_STEPS))
+        self._stall(now, 'actor', acted, run.count(metric_names.ACTOR_STEPS))
       )
     stalls.append(self._stall(now, 'learner', learnt, learnt))
     stalls = list(filter(None, stalls))

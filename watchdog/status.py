@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from reporting import metrics, names
+from run_files import metric_names, metrics
 from watchdog import reasons, snapshot, stuck
 
 _COLUMNS = (
@@ -77,16 +77,16 @@ def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
 
 
 def _weights(row: metrics.Row) -> str:
-  if names.WEIGHTS_VERSION not in row:
+  if metric_names.WEIGHTS_VERSION not in row:
     return ''
-  lag = row.get(names.WEIGHTS_LAG, 0)
-  return f'v{row[names.WEIGHTS_VERSION]:.0f}, lag {lag:.0f}'
+  lag = row.get(metric_names.WEIGHTS_LAG, 0)
+  return f'v{row[metric_names.WEIGHTS_VERSION]:.0f}, lag {lag:.0f}'
 
 
 def _facts(run: snapshot.Snapshot) -> Iterator[str]:
   for role, name in (
-    ('actor', names.ACTOR_STEPS),
-    ('learner', names.LEARNER_STEPS),
+    ('actor', metric_names.ACTOR_STEPS),
+    ('learner', metric_names.LEARNER_STEPS),
   ):
     rate = run.rate(name) if run.launcher['alive'] else None
     rate = '' if rate is None else f'  {rate:,.0f} a second'

@@ -4,8 +4,8 @@ import pathlib
 import time
 from collections.abc import Sequence
 
-from backends import stacks
-from reporting import names
+from run_files import metric_names
+from system import stacks
 from watchdog import reasons, snapshot
 
 # Those whose rows tell of steps.
@@ -53,7 +53,7 @@ def _idle(run: snapshot.Snapshot, name: str) -> float:
   if task['state'] != 'running' or task['uptime'] is None:
     return 0.0
   rows = run.rows.get(name, ())
-  newest = max((row.get(names.TIME, 0.0) for row in rows), default=0.0)
+  newest = max((row.get(metric_names.TIME, 0.0) for row in rows), default=0.0)
   return min(task['uptime'], time.time() - newest)
 
 

@@ -106,7 +106,7 @@ def make_agent(
     name: one of `AGENTS`, or `module:package.module`.
     environment_spec: an `acme.specs.EnvironmentSpec`.
     config: the agent's, from `make_config`; None is its default.
-    demonstrations: a `programs.demonstrations.Demonstrations` for one that
+    demonstrations: a `programs.data.demonstrations.Demonstrations` for one that
       imitates.
 
   Raises:
@@ -141,9 +141,9 @@ def make_dataset_factory(
   Args:
     name: one of `AGENTS`, or `module:package.module`.
     config: the agent's, from `make_config`.
-    demonstrations: a `programs.demonstrations.Demonstrations`.
+    demonstrations: a `programs.data.demonstrations.Demonstrations`.
   """
-  from programs import demonstrations as demonstrations_lib
+  from programs.data import demonstrations as demonstrations_lib
 
   module = _module(name)
   make = getattr(module, 'make_dataset', demonstrations_lib.replay_samples)

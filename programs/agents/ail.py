@@ -15,8 +15,8 @@ from acme.agents.jax import ail, sac
 from acme.agents.jax.ail import learning as ail_learning
 from acme.utils import loggers
 
-from programs import demonstrations as demonstrations_lib
 from programs.agents import AgentParts, configs
+from programs.data import demonstrations as demonstrations_lib
 
 Config = configs.AIL
 

@@ -15,8 +15,8 @@ from acme.agents.jax import actor_core, actors, bc, builders
 from acme.jax import networks as networks_lib
 from acme.jax import variable_utils
 
-from programs import demonstrations as demonstrations_lib
 from programs.agents import AgentParts, configs, networks, spaces
+from programs.data import demonstrations as demonstrations_lib
 
 Config = configs.BC
 

@@ -1,7 +1,7 @@
 """Which settings no agent can have, told before anything is imported.
 
 `overrides` sees to a setting's type; here are their ranges, and which do not go
-together. What Reverb refuses beyond that, `programs.tables` finds.
+together. What Reverb refuses beyond that, `programs.replay_tables` finds.
 """
 
 import dataclasses

@@ -9,8 +9,8 @@ import compat  # noqa: F401
 from acme import specs
 from acme.agents.jax import value_dice
 
-from programs import demonstrations as demonstrations_lib
 from programs.agents import AgentParts, configs
+from programs.data import demonstrations as demonstrations_lib
 
 Config = configs.ValueDice
 

@@ -16,9 +16,8 @@ import threading
 import traceback
 from typing import IO
 
-from reporting import metrics
-from reporting import run_dir as run_dir_lib
-from reporting.sinks import tail
+from run_files import metrics, tail
+from run_files import run_dir as run_dir_lib
 
 UP = 'up'
 _POLL_SECONDS = 1.0

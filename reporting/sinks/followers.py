@@ -10,8 +10,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from reporting import metrics
-from reporting.sinks import follow, tail
+from reporting.sinks import follow
+from run_files import metrics, tail
 
 _HOME = str(pathlib.Path(__file__).parents[2])
 # In the user's folder, where there may be a package of the same name.

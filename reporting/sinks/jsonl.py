@@ -13,7 +13,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reporting.sinks import tail
+from run_files import tail
 
 _FILE = 'metrics.jsonl'
 

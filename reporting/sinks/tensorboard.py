@@ -15,8 +15,7 @@ from typing import Any
 from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer import record_writer
 
-from reporting import names
-from reporting.sinks import tail
+from run_files import metric_names, tail
 
 _FOLDER = 'tensorboard'
 # TensorBoard knows its files by the middle of this name.
@@ -58,7 +57,7 @@ class Sink:
     """
     path = self._folder / process / _FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    steps = names.steps_axis(process, self._program)
+    steps = metric_names.steps_axis(process, self._program)
     events = [_event(row, steps) for row in rows]
     if not path.exists() or not path.stat().st_size:
       version = 'brain.Event:2'
@@ -80,7 +79,7 @@ def _event(row: tail.Row, steps: str) -> event_pb2.Event:
   numbers = {
     name: value for name, value in row.items() if not isinstance(value, str)
   }
-  wall_time = numbers.pop(names.TIME, 0.0)
+  wall_time = numbers.pop(metric_names.TIME, 0.0)
   scalars = [
     summary_pb2.Summary.Value(tag=name, simple_value=value)
     for name, value in numbers.items()

@@ -13,8 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reporting import names
-from reporting.sinks import tail
+from run_files import metric_names, tail
 
 _PROJECT = 'launchpad-rl'
 _INIT_SECONDS = 30.0
@@ -86,13 +85,13 @@ class Sink:
 
   def _log(self) -> None:
     process, rows = self._state['process'], self._state['rows']
-    axis = f'{process}/{names.steps_axis(process, self._program)}'
+    axis = f'{process}/{metric_names.steps_axis(process, self._program)}'
     if rows and process not in self._known:
       self._known.add(process)
       self._run.define_metric(f'{process}/*', step_metric=axis)
     for step, row in enumerate(rows, self._state['step']):
       values = {f'{process}/{name}': value for name, value in row.items()}
-      time = {'_timestamp': row[names.TIME]}
+      time = {'_timestamp': row[metric_names.TIME]}
       self._run.log({axis: 0, **values, **time}, step=step)
 
 

@@ -5,21 +5,22 @@ import re
 
 import pytest
 
-from backends import resources, slurm, slurm_script
+from backends import resources
+from backends.slurm import allocation, script
 
 _GROUPS = {'replay': 1, 'learner': 1, 'actor': 3, 'evaluator': 1}
 
 
 def _components(given='', options=''):
-  return slurm_script.components(
-    _GROUPS, resources.parse(given), slurm_script.parse_options(options)
+  return script.components(
+    _GROUPS, resources.parse(given), script.parse_options(options)
   )
 
 
 def _parts(components, run_dir='/shared/run'):
   """The directives of each of a script's components, and what it runs."""
   run_dir = pathlib.Path(run_dir)
-  text = slurm_script.render(
+  text = script.render(
     'name',
     components,
     ['python', 'launch.py', '--config=a b'],
@@ -105,7 +106,7 @@ def test_a_directory_that_cannot_be_told_to_slurm_is_refused(run_dir, message):
 )
 def test_options_that_are_not_to_be_had_are_refused(text, message):
   with pytest.raises(ValueError, match=message):
-    slurm_script.parse_options(text)
+    script.parse_options(text)
 
 
 def test_options_of_an_unknown_role_are_refused():
@@ -116,13 +117,13 @@ def test_options_of_an_unknown_role_are_refused():
 def test_the_launcher_reads_the_plan(tmp_path, monkeypatch):
   components = _components('learner:gpu=1', 'time=1')
   path = tmp_path / 'plan.json'
-  slurm_script.save_plan(path, components)
-  assert slurm_script.load_plan(path) == components
-  monkeypatch.setenv(slurm_script.PLAN, str(path))
-  assert slurm.resources()['learner'] == resources.Resources(gpu=1)
-  assert slurm.resources()['actor'] == resources.Resources()
+  script.save_plan(path, components)
+  assert script.load_plan(path) == components
+  monkeypatch.setenv(script.PLAN, str(path))
+  assert allocation.resources()['learner'] == resources.Resources(gpu=1)
+  assert allocation.resources()['actor'] == resources.Resources()
 
 
 def test_counts_as_slurm_writes_them():
-  assert slurm.repeated('4(x2),1') == [4, 4, 1]
-  assert slurm.repeated('7') == [7]
+  assert allocation.repeated('4(x2),1') == [4, 4, 1]
+  assert allocation.repeated('7') == [7]

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from backends import status
-from nodes import journal
-from tests.backends import helpers
+from nodes.saving import journal
+from run_files import status
+from tests import helpers
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Longer than any wait here should take on a slow machine.

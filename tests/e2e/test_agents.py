@@ -5,7 +5,7 @@ import pytest
 from programs import agents
 from programs.agents import configs
 from tests.e2e import runs
-from tests.programs import recordings
+from tests.programs.data import recordings
 
 _OFF_POLICY = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=100'
 _SEQUENCES = 'hidden_layer_sizes=(8,),batch_size=4'

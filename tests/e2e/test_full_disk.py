@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 
 _SMALL = '--config=min_replay_size=100,batch_size=16,hidden_layer_sizes=(16,)'

@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 
 _AT_A_TIME = 2

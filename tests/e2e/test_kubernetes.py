@@ -14,7 +14,7 @@ import sys
 import pytest
 import yaml
 
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 
 _PATIENCE = 150.0

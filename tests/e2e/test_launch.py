@@ -12,8 +12,8 @@ import urllib.request
 import numpy as np
 import pytest
 
-from programs import policy
-from reporting import names
+from policies import policy
+from run_files import metric_names
 from tests.e2e import runs
 from tests.view import terminals
 
@@ -107,11 +107,13 @@ def test_tensorboard_shows_each_metric_under_its_documented_name(run):
     finally:
       process.terminate()
   written = {
-    path.stem: set(run.rows(path.stem)[0]) - {names.TIME}
+    path.stem: set(run.rows(path.stem)[0]) - {metric_names.TIME}
     for path in (run.run_dir / 'metrics').glob('*.csv')
   }
   assert {process: set(tags) for process, tags in shown.items()} == written
-  documented = re.findall(r'^\| (\w+/\w+) +\|', names.__doc__, re.MULTILINE)
+  documented = re.findall(
+    r'^\| (\w+/\w+) +\|', metric_names.__doc__, re.MULTILINE
+  )
   assert len(documented) == len(set(documented))
   for name in set.union(*written.values()):
     # Whatever the agent reports.

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from tests.programs import policies
+from tests.policies import kept
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -59,9 +59,7 @@ def test_ones_own_agent_trains(tmp_path):
 def test_the_policy_plays_afterwards(tmp_path):
   *_, example = _examples()
   (tmp_path / 'runs' / 'pendulum').mkdir(parents=True)
-  policies.keep(
-    'sac', 'gym:Pendulum-v1', tmp_path / 'runs' / 'pendulum' / 'policy'
-  )
+  kept.keep('sac', 'gym:Pendulum-v1', tmp_path / 'runs' / 'pendulum' / 'policy')
   result = subprocess.run(
     [sys.executable, '-c', example],
     cwd=tmp_path,

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from reporting.sinks import jsonl, tensorboard
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 
 _METRICS = '--metrics=tensorboard,jsonl'

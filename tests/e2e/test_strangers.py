@@ -20,7 +20,7 @@ def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
     # Replay, variable server, counter, learner, actor, evaluator.
     assert len(addresses) >= 6
     for address in addresses:
-      strangers = [sys.executable, '-m', 'tests.backends.strangers']
+      strangers = [sys.executable, '-m', 'tests.rpc.strangers']
       subprocess.run(
         [*strangers, str(path), address], cwd=runs.ROOT, check=True, timeout=120
       )

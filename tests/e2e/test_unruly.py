@@ -2,7 +2,7 @@
 
 import pytest
 
-from programs import policy
+from policies import policy
 from tests.e2e import runs
 
 _SMALL = '--config=min_replay_size=100,batch_size=16'

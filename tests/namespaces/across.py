@@ -16,11 +16,12 @@ import compat  # noqa: F401
 from absl import flags
 
 import launch  # noqa: F401  Defines the flags.
-from backends import agent_client, bootstrap, hosts, joined, links
-from backends import door as door_lib
-from programs import roles
-from programs import settings as settings_lib
-from tests.namespaces import network
+from backends.cluster import door as door_lib
+from backends.cluster import hosts, joining, links, node_client
+from backends.process import bootstrap
+from benchmarks.support import network
+from cli import roles
+from cli import settings as settings_lib
 
 _SERVERS = ('replay', 'variable_server', 'counter', 'learner')
 _KEY = 'of this run'
@@ -38,16 +39,18 @@ def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
   }
   with contextlib.ExitStack() as stack:
     door = stack.enter_context(contextlib.closing(door_lib.Door(_KEY.encode())))
-    directory = stack.enter_context(joined.shared_directory(config))
+    directory = stack.enter_context(joining.shared_directory(config))
     bootstrap.save_paths(directory)
     key_path = pathlib.Path(directory, 'key')
     key_path.write_text(_KEY)
     address = f'{network.Network.addresses["a"]}:{door.port}'
     for name, command in (('a', []), ('b', on_b)):
-      join = bootstrap.command('join', directory, address, name, str(key_path))
+      join = bootstrap.command(
+        'backends.cluster.join', directory, address, name, str(key_path)
+      )
       stack.enter_context(subprocess.Popen([*command, *join]))
     nodes = [
-      agent_client.Node(
+      node_client.Node(
         name,
         dict.fromkeys(there, 0),
         functools.partial(_meet, door, name),

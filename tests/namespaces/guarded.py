@@ -14,7 +14,7 @@ import launchpad as lp
 import reverb
 from launchpad import address as lp_address
 
-from backends import local
+from backends.local import local
 from nodes import replay
 
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from benchmarks.support import network
 from tests.e2e import runs
-from tests.namespaces import network
 
 _CUT_SECONDS = 20.0
 _STEPS = 4000

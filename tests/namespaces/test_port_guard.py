@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from tests.backends import helpers
+from benchmarks.support import network
+from tests import helpers
 from tests.e2e import runs
-from tests.namespaces import network
 
 _CONNECT = """
 import socket, sys

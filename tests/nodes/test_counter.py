@@ -10,8 +10,9 @@ from acme.utils import counting
 from launchpad.nodes.courier import courier_utils
 
 from nodes import counter as counter_lib
-from nodes import counter_client, journal
-from tests.files import disks
+from nodes import counter_client
+from nodes.saving import journal
+from tests.run_files import disks
 
 
 class _LosesAnswers:

@@ -12,9 +12,10 @@ from acme import core
 from acme.utils import loggers
 
 import container
-from nodes import checkpoint, counter_client, finite, learner
 from nodes import counter as counter_lib
-from tests.backends import helpers
+from nodes import counter_client, finite, learner
+from nodes.saving import checkpoint
+from tests import helpers
 
 _STEPS = 20
 

@@ -7,9 +7,10 @@ import launchpad as lp
 import numpy as np
 import reverb
 
-from backends import local, status
+from backends.local import local
 from nodes import replay
-from tests.backends import helpers
+from run_files import status
+from tests import helpers
 
 
 def _tables():

@@ -8,7 +8,7 @@ import launchpad as lp
 import pytest
 
 from nodes import worker
-from tests.backends import helpers
+from tests import helpers
 
 
 def _stop_once_there(path):

@@ -1,6 +1,6 @@
 """What several tests of this folder run, or have others run."""
 
-from programs import settings
+from cli import settings
 
 SETTINGS = settings.Settings(
   agent='sac',

@@ -9,7 +9,7 @@ from acme.utils import loggers
 
 from programs import distributed, environments, experiment
 from programs.agents import sac
-from tests.backends import helpers
+from tests import helpers
 from tests.programs import stepping
 
 

@@ -4,8 +4,9 @@ import pytest
 from acme.utils import loggers
 
 from programs import agents, environments, experiment, offline
-from tests.backends import helpers
-from tests.programs import recordings, stepping
+from tests import helpers
+from tests.programs import stepping
+from tests.programs.data import recordings
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ import pytest
 from absl.testing import flagsaver
 
 import launch
-from programs import agents, environments, own_modules, play, settings
+from cli import settings
+from policies import play
+from programs import agents, environments, own_modules
 
 _ENVIRONMENT = """
 import os

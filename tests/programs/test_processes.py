@@ -13,7 +13,7 @@ import container
 from nodes import counter
 from programs import processes
 from tests.nodes import test_worker
-from tests.programs import policies
+from tests.policies import kept
 
 
 class _Environments:
@@ -50,14 +50,14 @@ def stopped():
 
 @pytest.fixture
 def experiment():
-  config = policies.make_experiment('sac', 'gym:Pendulum-v1')
+  config = kept.make_experiment('sac', 'gym:Pendulum-v1')
   made = _Environments(config.environment_factory)
   return dataclasses.replace(config, environment_factory=made, envs_per_actor=2)
 
 
 @pytest.fixture
 def variables(experiment):
-  learner = policies.make_learner(experiment)
+  learner = kept.make_learner(experiment)
   values = {'policy': learner.get_variables(['policy'])[0]}
   server = reverb.Server([container.variable_table(values)])
   client = container.ReverbVariableContainer(

@@ -3,7 +3,7 @@
 python -m tests.ray_cluster.drivers ADDRESS LOG_DIR CPUS ANSWER_SECS
 """
 
-from backends import stops
+from system import stops
 
 if __name__ == '__main__':
   stops.begin()
@@ -12,9 +12,10 @@ import sys
 
 import launchpad as lp
 
-from backends import local, ray_cluster, ray_driver
 from backends import resources as resources_lib
-from tests.backends import helpers
+from backends.local import local
+from backends.ray import ray_cluster, ray_driver
+from tests import helpers
 
 
 def main() -> int:

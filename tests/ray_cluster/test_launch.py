@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 from tests.ray_cluster import jobs
 

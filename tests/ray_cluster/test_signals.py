@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.backends import helpers
+from tests import helpers
 from tests.e2e import runs
 
 _STOPS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]

@@ -6,9 +6,12 @@ import threading
 import launchpad as lp
 import pytest
 
-from backends import local, ray_cluster, ray_driver, scaling, status
 from backends import resources as resources_lib
-from tests.backends import helpers
+from backends.local import local
+from backends.ray import ray_cluster, ray_driver
+from backends.supervision import scaling
+from run_files import status
+from tests import helpers
 
 
 class _Run:

@@ -11,8 +11,9 @@ import pytest
 import tensorflow as tf
 from acme.utils.loggers import base
 
-from reporting import loggers, metrics, names
-from tests.files import disks
+from reporting import loggers
+from run_files import metric_names, metrics
+from tests.run_files import disks
 
 
 def read(path) -> list[dict[str, str]]:
@@ -247,4 +248,4 @@ def test_rows_outlive_a_killed_process(tmp_path):
   ],
 )
 def test_names(key, expected):
-  assert names.qualify('learner', key) == expected
+  assert metric_names.qualify('learner', key) == expected

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from reporting import report, runs
+from reporting import report, run_groups
 from tests.reporting import csv_files
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -120,7 +120,9 @@ def test_a_label_says_no_more_than_tells_runs_apart(make_run):
     make_run('b', agent='td3', record=True, config='batch_size=8'),
     make_run('c', agent='td3', config='batch_size=16'),
   ]
-  labels = [group.label for group in runs.group([*map(runs.load, each)])]
+  labels = [
+    group.label for group in run_groups.group([*map(run_groups.load, each)])
+  ]
   assert labels == ['sac', 'td3, record=true', 'td3']
 
 
@@ -221,7 +223,7 @@ def test_a_rest_before_a_resume_is_no_wall_time(make_run):
   for name in ('learner_0', 'evaluator_0'):
     (run / 'metrics' / f'{name}.csv').unlink()
   csv_files.write(run, 'actor_0', _ACTORS, rows)
-  assert runs.load(run).wall_time == 150.0
+  assert run_groups.load(run).wall_time == 150.0
 
 
 def _launch(*flags):

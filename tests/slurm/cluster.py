@@ -15,7 +15,7 @@ import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 
-from tests.backends import helpers
+from tests import helpers
 
 NODES = ('node1', 'node2')
 _DAEMONS = ('munged', 'slurmctld', 'slurmd')

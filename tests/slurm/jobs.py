@@ -5,8 +5,8 @@ import re
 import subprocess
 import sys
 
-from backends import slurm_job
-from tests.backends import helpers
+from backends.slurm import job
+from tests import helpers
 from tests.e2e import runs
 
 # Longer than anything here should take on a slow machine.
@@ -35,7 +35,7 @@ class Job(runs.Run):
 
   @property
   def number(self) -> str:
-    return slurm_job.number(self.run_dir)
+    return job.number(self.run_dir)
 
   @property
   def output(self) -> str:
@@ -48,7 +48,7 @@ class Job(runs.Run):
 
   @property
   def state(self) -> str | None:
-    return slurm_job.state(self.number)
+    return job.state(self.number)
 
   def wait_until(self, condition, what, timeout=PATIENCE):
     """Waits for a true `condition()`, while the job goes on."""
@@ -69,14 +69,14 @@ class Job(runs.Run):
 
 def end(number: str, timeout=PATIENCE) -> tuple[str, str]:
   helpers.wait_until(
-    lambda: slurm_job.state(number) is None, f'job {number}', timeout
+    lambda: job.state(number) is None, f'job {number}', timeout
   )
   return shown(number, 'JobState'), shown(number, 'ExitCode')
 
 
 def shown(number: str, name: str) -> str:
   """One of the values that `scontrol show job` shows of a job."""
-  text = slurm_job.call('scontrol', 'show', 'job', number)
+  text = job.call('scontrol', 'show', 'job', number)
   return re.search(rf'\b{name}=(\S+)', text)[1]
 
 
@@ -86,4 +86,4 @@ def wake_scheduler(number: str) -> None:
   What starts heterogeneous jobs rests until some job changes, and does not
   count that the time came when a requeued one may start.
   """
-  slurm_job.call('scontrol', 'update', f'jobid={number}', 'comment=awake')
+  job.call('scontrol', 'update', f'jobid={number}', 'comment=awake')

@@ -6,8 +6,9 @@ import sys
 
 import launchpad as lp
 
-from backends import local, slurm
-from tests.backends import helpers
+from backends.local import local
+from backends.slurm import allocation
+from tests import helpers
 
 
 def crash(directory: pathlib.Path):
@@ -43,7 +44,9 @@ def lasting(directory: pathlib.Path):
 def main() -> int:
   directory = pathlib.Path(sys.argv[2])
   config = local.LocalConfig(log_dir=str(directory))
-  return slurm.run(globals()[sys.argv[1]](directory), config=config).exit_code
+  return allocation.run(
+    globals()[sys.argv[1]](directory), config=config
+  ).exit_code
 
 
 if __name__ == '__main__':

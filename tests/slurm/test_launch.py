@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.backends import helpers
+from tests import helpers
 from tests.slurm import jobs
 
 

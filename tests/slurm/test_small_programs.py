@@ -7,8 +7,10 @@ import time
 
 import psutil
 
-from backends import resources, slurm_job, slurm_script
-from tests.backends import helpers
+from backends import resources
+from backends.slurm import job
+from backends.slurm import script as slurm_script
+from tests import helpers
 from tests.e2e import runs
 from tests.slurm import jobs
 
@@ -27,7 +29,7 @@ def _submit(name, directory, monkeypatch, groups, given='', **options):
   script = slurm_script.render(
     name, parts, [*command, str(directory)], plan, directory
   )
-  return slurm_job.submit(directory, script)
+  return job.submit(directory, script)
 
 
 def _output(directory, number):
@@ -50,7 +52,7 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   number = _submit('lasting', tmp_path, monkeypatch, groups, given)
   helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
   # As Slurm does ahead of the time limit.
-  slurm_job.call('scancel', '--batch', '--signal=USR1', number)
+  job.call('scancel', '--batch', '--signal=USR1', number)
   _wait_for_start(number, tmp_path / 'up-1')
   assert (tmp_path / 'saved-0').exists()
   _kill_agent(tmp_path, 'node2')

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from backends import status
-from programs import settings
+from cli import settings
+from run_files import status
 from tests.reporting import csv_files
 from view import gather
 

@@ -9,7 +9,7 @@ import time
 import courier
 import pytest
 
-from backends import call_server
+from rpc import server as call_server
 from watchdog import servers
 
 

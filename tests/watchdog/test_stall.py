@@ -11,8 +11,9 @@ import launchpad as lp
 import pytest
 import reverb
 
-from backends import local, status
-from tests.backends import helpers
+from backends.local import local
+from run_files import status
+from tests import helpers
 from watchdog import stall
 from watchdog import status as status_page
 

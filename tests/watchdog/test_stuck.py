@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from backends import stacks
+from system import stacks
 from watchdog import reasons, snapshot, stall, stuck
 
 _STUCK_AFTER = 10.0

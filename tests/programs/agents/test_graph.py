@@ -6,8 +6,9 @@ import pytest
 
 from programs import agents
 from programs.agents import configs
-from tests.backends import helpers
-from tests.programs import recordings, samples, stepping
+from tests import helpers
+from tests.programs import samples, stepping
+from tests.programs.data import recordings
 
 # What the first episodes bring is enough for a step, and all that replay takes
 # before one.

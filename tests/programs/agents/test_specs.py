@@ -16,7 +16,7 @@ from acme import specs, types
 from acme.utils import counting, loggers
 from gymnasium import spaces
 
-from programs import agents, environments, experiment, processes, tables
+from programs import agents, environments, experiment, processes, replay_tables
 from programs.agents import configs
 from programs.environments import gym
 
@@ -244,4 +244,4 @@ def test_the_default_settings_make_tables(agent):
   continuous = 'continuous' in configs.ACTIONS[agent]
   action_space, _ = _ACTIONS['1x1' if continuous else 'discrete']
   made, _ = _make(agent, _adapted(_OBSERVATIONS['float64'][0], action_space))
-  tables.check(made)
+  replay_tables.check(made)

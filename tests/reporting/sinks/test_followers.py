@@ -12,7 +12,7 @@ import pytest
 
 from reporting import sinks
 from reporting.sinks import followers, tensorboard
-from tests.backends import helpers
+from tests import helpers
 from tests.reporting.sinks import runs
 
 

@@ -7,7 +7,7 @@ from wandb.proto import wandb_internal_pb2
 from wandb.sdk.internal import datastore
 
 from reporting.sinks import followers, wandb
-from tests.backends import helpers
+from tests import helpers
 from tests.reporting.sinks import runs
 
 

@@ -1,0 +1,1 @@
+"""A launcher and its nodes on several machines."""

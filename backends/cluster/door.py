@@ -1,0 +1,236 @@
+"""Where agents that come by themselves meet their launcher, and how they go."""
+
+import contextlib
+import dataclasses
+import errno
+import selectors
+import socket
+import threading
+import time
+
+from backends.cluster import handshake, links
+
+# Of a whole greeting, however its bytes come.
+_GREETING_SECS = 10.0
+# Of those that have not shown the key yet. An agent shows it at once.
+_MAX_GUESTS = 128
+_MAX_GUESTS_OF_HOST = 32
+_POLL_SECS = 0.2
+_CLOSE_SECS = 5.0
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+@dataclasses.dataclass(eq=False)
+class _Guest:
+  """A connection that has not shown the key.
+
+  Attributes:
+    client: its socket.
+    host: the address at its other end.
+    challenged: what it was asked.
+    deadline: of the greeting, by the monotonic clock.
+    said: what it has said so far.
+  """
+
+  client: socket.socket
+  host: str
+  challenged: bytes
+  deadline: float
+  said: bytes = b''
+
+
+class Door:
+  """Lets in the agents that know the key; one thread serves all who knock.
+
+  Of those who keep it waiting there are few at a time: the one that has waited
+  longest goes when there are too many, so that an agent always gets in.
+  """
+
+  def __init__(self, key: bytes, port: int = 0):
+    """Opens it on all interfaces.
+
+    Args:
+      key: what agents must know.
+      port: to listen on; 0 takes any.
+
+    Raises:
+      OSError: the port is taken.
+    """
+    self._key = key
+    self._listener = socket.create_server(('', port), backlog=128)
+    self._listener.setblocking(False)
+    self.port = self._listener.getsockname()[1]
+    self._selector = selectors.DefaultSelector()
+    self._selector.register(self._listener, selectors.EVENT_READ)
+    # The oldest first.
+    self._guests: list[_Guest] = []
+    self._arrival = threading.Condition()
+    self._waiting: dict[str, links.Joined] = {}
+    self._inside: dict[str, links.Joined] = {}
+    self._is_closed = False
+    self._thread = threading.Thread(
+      target=self._serve, name='door', daemon=True
+    )
+    self._thread.start()
+
+  def meet(self, name: str, timeout: float) -> links.Joined:
+    """Returns the link of an agent, once there is one of that name.
+
+    Raises:
+      NoAgentError: none has come in `timeout` seconds, or the door is closed.
+    """
+    with self._arrival:
+      self._arrival.wait_for(
+        lambda: self._is_closed or name in self._waiting, timeout
+      )
+      if name in self._waiting:
+        return self._waiting.pop(name)
+    raise links.NoAgentError(
+      f'No agent for {name} has joined within {timeout:.0f} s. What starts it '
+      'says why.'
+    )
+
+  def close(self) -> None:
+    with self._arrival:
+      self._is_closed = True
+      self._arrival.notify_all()
+    with contextlib.suppress(OSError):
+      # Wakes its thread.
+      self._listener.shutdown(socket.SHUT_RDWR)
+    self._thread.join(_CLOSE_SECS)
+
+  def _serve(self) -> None:
+    while not self._is_closed:
+      # In each turn one more comes in, and all others are heard.
+      for key, _ in self._selector.select(_POLL_SECS):
+        if key.data is None:
+          self._accept()
+        elif key.data in self._guests:
+          self._hear(key.data)
+      self._show_out_the_late()
+    self._listener.close()
+    while self._guests:
+      self._show_out(self._guests[0])
+    self._selector.close()
+
+  def _accept(self) -> None:
+    try:
+      client, (host, _) = self._listener.accept()
+    except OSError as e:
+      if e.errno in _NO_ROOM:
+        if self._guests:
+          self._show_out(self._guests[0])
+        else:
+          time.sleep(_POLL_SECS)
+      return
+    client.setblocking(False)
+    challenged = handshake.challenge()
+    deadline = time.monotonic() + _GREETING_SECS
+    guest = _Guest(client, host, challenged, deadline)
+    self._guests.append(guest)
+    self._selector.register(client, selectors.EVENT_READ, guest)
+    try:
+      client.send(challenged)
+    except OSError:
+      self._show_out(guest)
+    same = [each for each in self._guests if each.host == host]
+    if len(same) > _MAX_GUESTS_OF_HOST:
+      self._show_out(same[0])
+    elif len(self._guests) > _MAX_GUESTS:
+      self._show_out(self._guests[0])
+
+  def _hear(self, guest: _Guest) -> None:
+    try:
+      heard = guest.client.recv(handshake.MAX_BYTES)
+      guest.said += heard
+      if not heard or len(guest.said) > handshake.MAX_BYTES:
+        raise handshake.StrangerError('it has said no line')
+      if b'\n' not in heard:
+        return
+      welcomed = handshake.welcome(self._key, guest.challenged, guest.said)
+      name = handshake.name_of(guest.said)
+      self._leave(guest)
+      link = links.Joined(guest.client, guest.host)
+      guest.client.sendall(welcomed)
+    except (OSError, ValueError, LookupError):
+      self._show_out(guest)
+      return
+    with self._arrival:
+      before = self._inside.get(name)
+      self._inside[name] = self._waiting[name] = link
+      self._arrival.notify_all()
+    if before is not None:
+      # Its node has another agent now; that it is gone may show only later.
+      before.cut()
+
+  def _show_out_the_late(self) -> None:
+    now = time.monotonic()
+    while self._guests and self._guests[0].deadline < now:
+      self._show_out(self._guests[0])
+
+  def _show_out(self, guest: _Guest) -> None:
+    self._leave(guest)
+    guest.client.close()
+
+  def _leave(self, guest: _Guest) -> None:
+    if guest in self._guests:
+      self._guests.remove(guest)
+      self._selector.unregister(guest.client)
+
+
+def join(address: str, key: bytes, name: str, timeout: float) -> links.Joined:
+  """Goes to a launcher's door; returns the connection to it.
+
+  Args:
+    address: host and port of the door.
+    key: what it asks for.
+    name: of the node.
+    timeout: seconds until there must be a launcher that lets this agent in.
+
+  Raises:
+    NoAgentError: there is none by then.
+  """
+  host, _, port = address.rpartition(':')
+  deadline = time.monotonic() + timeout
+  while True:
+    try:
+      return _join(host, int(port), key, name)
+    except (OSError, ValueError) as e:
+      error = f'{type(e).__name__}: {e}'
+    if time.monotonic() > deadline:
+      raise links.NoAgentError(
+        f'{name} was let in by no launcher at {address} within {timeout:.0f} '
+        f's: {error}'
+      )
+    time.sleep(_POLL_SECS)
+
+
+def _join(host: str, port: int, key: bytes, name: str) -> links.Joined:
+  deadline = time.monotonic() + _GREETING_SECS
+  client = socket.create_connection((host, port), timeout=_GREETING_SECS)
+  try:
+    challenged = _receive_line(client, deadline)
+    introduced = handshake.introduce(key, challenged, name)
+    client.sendall(introduced)
+    welcomed = _receive_line(client, deadline)
+    handshake.check_welcome(key, challenged, introduced, welcomed)
+    return links.Joined(client, host)
+  except OSError:
+    client.close()
+    raise
+
+
+def _receive_line(client: socket.socket, deadline: float) -> bytes:
+  """Returns the next line, and takes in nothing behind it."""
+  line = b''
+  while not line.endswith(b'\n'):
+    client.settimeout(max(deadline - time.monotonic(), 0.001))
+    byte = client.recv(1)
+    if not byte:
+      raise ConnectionError(
+        'it has hung up, as a launcher does that has another key'
+      )
+    line += byte
+    if len(line) > handshake.MAX_BYTES:
+      raise ConnectionError('it says what no launcher does')
+  return line

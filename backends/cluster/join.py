@@ -1,0 +1,40 @@
+"""An agent that goes to its launcher by itself, wherever it was started.
+
+python -m backends.cluster.join HOST:PORT NODE KEY_FILE
+
+It waits for the launcher. It exits with 0 once the run has ended or needs it no
+more, and with 1 if the launcher is gone: then it may be started again. A signal
+ends it while it waits; after that signals are for the launcher to handle.
+"""
+
+from system import stops
+
+if __name__ == '__main__':
+  # What follows takes seconds to import, and the first process of a container
+  # is deaf to signals that it has no handler for.
+  stops.begin()
+
+import pathlib
+import sys
+
+from backends.cluster import door, node_daemon
+
+_LAUNCHER_SECS = 600.0
+
+
+def main() -> int:
+  """Entry; returns the exit code."""
+  stops.begin()
+  address, node, key_path = sys.argv[-3:]
+  try:
+    key = pathlib.Path(key_path).read_bytes()
+    link = door.join(address, key, node, _LAUNCHER_SECS)
+  except OSError as e:
+    print(e, file=sys.stderr)
+    return 1
+  node_daemon.ignore_signals()
+  return 0 if node_daemon.work(link.stream) else 1
+
+
+if __name__ == '__main__':
+  sys.exit(main())

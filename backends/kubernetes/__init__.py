@@ -1,0 +1,1 @@
+"""A run in the pods of a Kubernetes cluster."""

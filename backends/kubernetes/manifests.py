@@ -1,0 +1,241 @@
+"""The objects of a run on Kubernetes, as the text that kubectl takes.
+
+A JobSet has the launcher's Job and one Job for each of the program's labels, in
+which each task is a pod with a name of its own. Where a pod runs, that it is
+started again, and what its end means for the others is the cluster's to do.
+"""
+
+import hashlib
+import os
+import pathlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from backends import resources as resources_lib
+from backends.cluster import links
+from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import pods
+
+LAUNCHER = 'launcher'
+# JobSet puts it on each of its pods.
+NAME_LABEL = 'jobset.sigs.k8s.io/jobset-name'
+_PORT = 7700
+# Of a launcher that dies, not of one that ends or has to make room.
+_MAX_LAUNCHER_DEATHS = 10
+_FAILED, _WRONG_USAGE = 1, 2
+# The greatest that there is: what dies too often is for the launcher to say.
+_NO_LIMIT = 2**31 - 1
+_MAX_DNS = 63
+_MAX_SLUG = 23
+
+
+def in_launcher() -> bool:
+  """Whether this process is a launcher that agents come to."""
+  return links.LISTEN in os.environ
+
+
+def name(run_dir: pathlib.PurePath) -> str:
+  """Returns the name of all objects of a run, the same at every call.
+
+  Kubernetes adds the role, an index and six characters to the name of a pod,
+  and takes no more than 63 in all.
+
+  Args:
+    run_dir: of the run, as pods have it.
+  """
+  slug = _dns(run_dir.name)
+  if not slug[:1].isalpha():
+    slug = f'run-{slug}'
+  digest = hashlib.sha256(str(run_dir).encode()).hexdigest()[:6]
+  return f'{slug[:_MAX_SLUG].rstrip("-")}-{digest}'
+
+
+def render(
+  own: str,
+  groups: Mapping[str, int],
+  resources: Mapping[str, resources_lib.Resources],
+  options: kubernetes_options.Options,
+  flags: Sequence[str],
+  key: str,
+) -> str:
+  """Returns the manifests: what is let in, the key, and the JobSet.
+
+  Args:
+    own: the name of the objects.
+    groups: how many tasks each of the program's labels has.
+    resources: by label; those that are not there have the least.
+    options: of the run; complete.
+    flags: of `launch.py`, for the launcher.
+    key: by which launcher and agents know each other.
+
+  Raises:
+    ValueError: there is no such label, or it is too long for a pod's name.
+  """
+  resources_lib.check_roles(resources, groups)
+  resources_lib.check_roles(options.pods, [*groups, LAUNCHER])
+  jobs = [_launcher(own, flags, options)]
+  for label, count in groups.items():
+    given = resources.get(label, resources_lib.Resources())
+    jobs.append(_agents(own, label, count, given, options))
+  _check_names(own, jobs)
+  objects = [_network_policy(own), _secret(own, key), _job_set(own, jobs)]
+  for each in objects:
+    if 'namespace' in options.run:
+      each['metadata']['namespace'] = options.run['namespace']
+  return yaml.safe_dump_all(objects, sort_keys=False, width=1000)
+
+
+def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+  return {
+    'apiVersion': 'jobset.x-k8s.io/v1alpha2',
+    'kind': 'JobSet',
+    'metadata': {'name': own},
+    'spec': {
+      # JobSet makes the headless service that these names need.
+      'network': {'enableDNSHostnames': True},
+      'successPolicy': {'operator': 'All', 'targetReplicatedJobs': [LAUNCHER]},
+      'failurePolicy': {
+        'maxRestarts': 0,
+        'rules': [
+          {
+            'name': 'runFailed',
+            'action': 'FailJobSet',
+            'targetReplicatedJobs': [LAUNCHER],
+          }
+        ],
+      },
+      'replicatedJobs': list(jobs),
+    },
+  }
+
+
+def _launcher(
+  own: str, flags: Sequence[str], options: kubernetes_options.Options
+) -> dict[str, Any]:
+  # A dollar sign would be for Kubernetes to put a variable's value in.
+  plain = [flag.replace('$', '$$') for flag in flags]
+  command = ['python', 'launch.py', *plain]
+  pod = pods.spec(own, LAUNCHER, command, resources_lib.Resources(), options)
+  pod['containers'][0]['env'] += [
+    {'name': links.LISTEN, 'value': str(_PORT)},
+    {'name': links.KEY_FILE, 'value': pods.KEY_PATH},
+  ]
+  rules = [
+    # It goes on elsewhere, however often.
+    {
+      'action': 'Ignore',
+      'onPodConditions': [{'type': 'DisruptionTarget', 'status': 'True'}],
+    },
+    # It would fail again.
+    {
+      'action': 'FailJob',
+      'onExitCodes': {'operator': 'In', 'values': [_FAILED, _WRONG_USAGE]},
+    },
+  ]
+  return _job(
+    LAUNCHER,
+    1,
+    # Kubernetes has pod failure policies for pods that do not restart alone.
+    {**pod, 'restartPolicy': 'Never'},
+    {
+      'backoffLimit': _MAX_LAUNCHER_DEATHS,
+      'podFailurePolicy': {'rules': rules},
+    },
+  )
+
+
+def _agents(
+  own: str,
+  label: str,
+  count: int,
+  given: resources_lib.Resources,
+  options: kubernetes_options.Options,
+) -> dict[str, Any]:
+  command = [
+    *('python', '-m', 'backends.cluster.join'),
+    f'{own}-{LAUNCHER}-0-0.{own}:{_PORT}',
+    f'{label}/$(JOB_COMPLETION_INDEX)',
+    pods.KEY_PATH,
+  ]
+  pod = pods.spec(own, label, command, given, options)
+  return _job(
+    _dns(label),
+    count,
+    # In its place while the node is there; the delays of new pods would be
+    # those of all the label's pods together.
+    {**pod, 'restartPolicy': 'OnFailure'},
+    {'backoffLimit': _NO_LIMIT},
+  )
+
+
+def _job(
+  job_name: str, count: int, pod: dict[str, Any], spec: dict[str, Any]
+) -> dict[str, Any]:
+  return {
+    'name': job_name,
+    'replicas': 1,
+    'template': {
+      'spec': {
+        'completionMode': 'Indexed',
+        'completions': count,
+        'parallelism': count,
+        # Never two pods of one name.
+        'podReplacementPolicy': 'Failed',
+        **spec,
+        'template': {'spec': pod},
+      }
+    },
+  }
+
+
+def _network_policy(own: str) -> dict[str, Any]:
+  """Lets pods of the run alone connect to pods of the run."""
+  return {
+    'apiVersion': 'networking.k8s.io/v1',
+    'kind': 'NetworkPolicy',
+    'metadata': {'name': own},
+    'spec': {
+      'podSelector': _pods(own),
+      'policyTypes': ['Ingress'],
+      'ingress': [{'from': [{'podSelector': _pods(own)}]}],
+    },
+  }
+
+
+def _pods(own: str) -> dict[str, Any]:
+  return {'matchLabels': {NAME_LABEL: own}}
+
+
+def _secret(own: str, key: str) -> dict[str, Any]:
+  return {
+    'apiVersion': 'v1',
+    'kind': 'Secret',
+    'metadata': {'name': own},
+    'stringData': {pods.KEY: key},
+  }
+
+
+def _check_names(own: str, jobs: Sequence[Mapping[str, Any]]) -> None:
+  """Raises `ValueError` unless Kubernetes takes each role's name."""
+  names = [job['name'] for job in jobs]
+  for job_name in names:
+    if names.count(job_name) > 1:
+      raise ValueError(f'two roles would both be {job_name!r} in a host name')
+  for job in jobs:
+    last = job['template']['spec']['completions'] - 1
+    # Kubernetes adds as many random characters to the name of a pod.
+    pod = f'{own}-{job["name"]}-0-{last}-abcde'
+    if len(pod) > _MAX_DNS:
+      raise ValueError(
+        f"the name of a role's pods would be {len(pod)} characters long, of "
+        f'which Kubernetes takes {_MAX_DNS}: {pod!r}; give the role a shorter '
+        'name'
+      )
+
+
+def _dns(text: str) -> str:
+  """Returns a text as a part of a host name."""
+  return re.sub('[^a-z0-9]+', '-', text.lower()).strip('-')

@@ -1,0 +1,1 @@
+"""One process of a run: how it starts, and what it is told."""

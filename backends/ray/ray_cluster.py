@@ -1,0 +1,257 @@
+"""Runs a Launchpad program as supervised processes of a Ray cluster's nodes.
+
+result = ray_cluster.run(make_program, address='auto', resources={},
+                         config=local.LocalConfig(log_dir='/shared/run/logs'))
+sys.exit(result.exit_code)
+
+Each task has a placement group of its own, with its resources. An actor of Ray
+keeps an agent there, which joins this process. When the node is lost, Ray finds
+the group another, with room for it, and starts the actor again.
+"""
+
+import contextlib
+import ctypes
+import functools
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import launchpad as lp
+import ray
+from ray.util import scheduling_strategies
+
+from backends import resources as resources_lib
+from backends.cluster import door, hosts, joining, node_client
+from backends.process import bootstrap
+from backends.ray import ray_driver
+from backends.supervision import config as config_lib
+from backends.supervision import output, scaling
+
+# Until the cluster has room for all tasks.
+_PLACE_SECS = 300.0
+# Whole seconds, before it says that it waits and while it does.
+_POLL_SECS = 1
+_PR_SET_PDEATHSIG = 1
+
+
+# Workers of Ray need not find this module.
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def run(
+  program: lp.Program | Callable[[], lp.Program],
+  *,
+  address: str,
+  resources: Mapping[str, resources_lib.Resources],
+  config: config_lib.LocalConfig,
+  on_line: output.OnLine | None = None,
+  say_cause: bool = True,
+  resize: scaling.Resize | None = None,
+) -> config_lib.Result:
+  """As `local.run`, on whatever nodes of a cluster Ray places the tasks.
+
+  Args:
+    program: as of `local.run`.
+    address: of the cluster, `auto` or host and port; this machine is one of its
+      nodes.
+    resources: what each task is given, by label.
+    config: how to run it; `log_dir` is on storage that all nodes share.
+    on_line: as of `local.run`.
+    say_cause: as of `local.run`.
+    resize: as of `local.run`.
+
+  Raises:
+    NoClusterError: there is no cluster.
+  """
+  with contextlib.ExitStack() as stack:
+    stack.enter_context(ray_driver.connected(address))
+    if not isinstance(program, lp.Program):
+      program = program()
+    directory = stack.enter_context(joining.shared_directory(config))
+    cluster = _Cluster(directory, resources, config)
+    stack.callback(cluster.close)
+    try:
+      nodes = cluster.place(joining.task_names(program))
+      result, _ = hosts.run(
+        program,
+        nodes,
+        directory,
+        config=config,
+        on_line=on_line,
+        growth=resize and hosts.Growth(resize, cluster.place),
+      )
+    except NoRoomError as e:
+      cause = config_lib.Cause('launcher', None, (str(e),))
+      result = config_lib.Result(1, cause, {}, (), 0.0)
+  if say_cause and result.cause is not None:
+    print(result.cause, file=sys.stderr, flush=True)
+  return result
+
+
+class NoRoomError(TimeoutError):
+  """The cluster has no room for a task."""
+
+
+class _Cluster:
+  """What a run holds of the cluster."""
+
+  def __init__(
+    self,
+    directory: str,
+    resources: Mapping[str, resources_lib.Resources],
+    config: config_lib.LocalConfig,
+  ):
+    self._directory = directory
+    self._resources = resources
+    self._config = config
+    key = secrets.token_hex()
+    self._door = door.Door(key.encode())
+    self._key_path = os.path.join(directory, 'key')
+    with open(self._key_path, 'x', opener=_private) as f:
+      f.write(key)
+    bootstrap.save_paths(directory)
+    host = ray.util.get_node_ip_address()
+    self._address = f'{host}:{self._door.port}'
+    self._held: dict[str, tuple[Any, Any]] = {}
+    # Ray aborts this process if it goes on with an actor after its end.
+    self._lock = threading.Lock()
+    self._placing = threading.Lock()
+    self._is_closing = False
+
+  def place(self, names: Sequence[str]) -> list[node_client.Node]:
+    """Has Ray find places for tasks; returns these as nodes.
+
+    Raises:
+      NoRoomError: it finds none in time, for none of them then.
+    """
+    with self._placing:
+      if self._is_closing:
+        raise NoRoomError('The run has ended meanwhile.')
+      placed = {name: self._reserve(name) for name in names}
+      missing = self._await_room(placed)
+      if missing:
+        for group in placed.values():
+          ray.util.remove_placement_group(group)
+        raise NoRoomError(self._lacking(names, missing))
+      return [self._keep(name, group) for name, group in placed.items()]
+
+  def _await_room(self, placed: Mapping[str, Any]) -> int:
+    """Returns how many groups have no room when the time is over."""
+    deadline = time.monotonic() + _PLACE_SECS
+    waiting = list(placed.values())
+    is_said = False
+    while waiting and time.monotonic() < deadline and not self._is_closing:
+      # Nobody could interrupt one long wait: it is one in C++.
+      if waiting[0].wait(_POLL_SECS):
+        waiting.pop(0)
+      elif not is_said:
+        print(self._waiting(list(placed)), flush=True)
+        is_said = True
+    return sum(not group.wait(0) for group in waiting)
+
+  def close(self) -> None:
+    """Gives back all that it holds."""
+    self._is_closing = True
+    self._door.close()
+    ray_driver.within(ray_driver.LEAVE_SECS, self._free_all)
+
+  def _free_all(self) -> None:
+    with self._placing:
+      for name, (actor, group) in list(self._held.items()):
+        self._free(name, actor, group)
+
+  def _given(self, name: str) -> resources_lib.Resources:
+    label = name.rpartition('/')[0]
+    return self._resources.get(label, resources_lib.Resources())
+
+  def _reserve(self, name: str) -> Any:
+    given = self._given(name)
+    bundle = {'CPU': given.cpu, **({'GPU': given.gpu} if given.gpu else {})}
+    return ray.util.placement_group([bundle])
+
+  def _keep(self, name: str, group: Any) -> node_client.Node:
+    given = self._given(name)
+    command = bootstrap.command(
+      'backends.cluster.join',
+      self._directory,
+      self._address,
+      name,
+      self._key_path,
+    )
+    actor = _Keeper.options(
+      num_cpus=given.cpu,
+      num_gpus=given.gpu,
+      max_restarts=-1,
+      scheduling_strategy=(
+        scheduling_strategies.PlacementGroupSchedulingStrategy(group)
+      ),
+    ).remote(command)
+    self._held[name] = actor, group
+    free = functools.partial(self._free, name, actor, group)
+    return joining.node(self._door, self._config, name, given.gpu, free)
+
+  def _free(self, name: str, actor, group: Any) -> None:
+    with self._lock:
+      # Another may have the name by now.
+      if name in self._held and self._held[name][0] is actor:
+        del self._held[name]
+        # A cluster that does not answer has nothing that could be given back.
+        with contextlib.suppress(ray.exceptions.RayError):
+          ray.kill(actor)
+          ray.util.remove_placement_group(group)
+
+  def _waiting(self, names: Sequence[str]) -> str:
+    return (
+      f'Waiting up to {_PLACE_SECS:.0f} s for room for {len(names)} tasks on '
+      'the Ray cluster.'
+    )
+
+  def _lacking(self, names: Sequence[str], number: int) -> str:
+    given = [self._given(name) for name in names]
+    asked = {
+      'CPU': sum(each.cpu for each in given),
+      'GPU': sum(each.gpu for each in given),
+    }
+    free = ray.available_resources()
+    wants = ', '.join(
+      f'{count} {kind} ({free.get(kind, 0):.0f} free)'
+      for kind, count in asked.items()
+      if count
+    )
+    return (
+      f'Ray found no room for {number} of {len(names)} tasks within '
+      f'{_PLACE_SECS:.0f} s. They need {wants}. Add nodes, or ask for less '
+      'with --num_actors and --resources.'
+    )
+
+
+@ray.remote
+class _Keeper:
+  """Ray's part in a task: keeps an agent where Ray has put it."""
+
+  def __init__(self, command: Sequence[str]):
+    agent = subprocess.Popen(
+      command,
+      stdin=subprocess.DEVNULL,
+      start_new_session=True,
+      preexec_fn=lambda: ctypes.CDLL(None).prctl(
+        _PR_SET_PDEATHSIG, signal.SIGKILL
+      ),
+    )
+
+    def watch() -> None:
+      if agent.wait():
+        # Ray starts another, here or elsewhere.
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _private(path: str, flags: int) -> int:
+  return os.open(path, flags, 0o600)

@@ -1,0 +1,105 @@
+"""This process as a driver of a Ray cluster."""
+
+import atexit
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+
+import ray
+
+from system import stops
+
+_CONNECT_SECS = 10.0
+# Ray itself would wait for minutes.
+_ANSWER_SECS = 60.0
+# To give something back. Whatever is not given back goes with this process.
+LEAVE_SECS = 20.0
+_POLL_SECS = 0.2
+
+
+class NoClusterError(ConnectionError):
+  """There is no cluster at an address."""
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[None]:
+  """Is a driver of a cluster meanwhile.
+
+  Args:
+    address: of the cluster, `auto` or host and port; this machine is one of its
+      nodes.
+
+  Raises:
+    NoClusterError: there is none, or it does not answer.
+  """
+  # It would warn that this is not done in the main thread.
+  logging.getLogger('ray').setLevel(logging.ERROR)
+  try:
+    if ':' in address:
+      host, _, port = address.rpartition(':')
+      socket.create_connection((host, int(port)), _CONNECT_SECS).close()
+    is_there = _connect(address)
+  except (OSError, ValueError, RuntimeError) as e:
+    raise NoClusterError(
+      f'there is no Ray cluster at {address!r} of which this machine is a node '
+      f'({str(e).splitlines()[0]}); start one with `ray start`'
+    ) from e
+  if not is_there:
+    raise NoClusterError(
+      f'the Ray cluster at {address!r} does not answer within '
+      f'{_ANSWER_SECS:.0f} s, though something is there; end what is left of '
+      'it with `ray stop`, and start it again with `ray start`'
+    )
+  try:
+    yield
+  finally:
+    # Nor is it waited for at this process's end.
+    atexit.unregister(ray.shutdown)
+    within(LEAVE_SECS, ray.shutdown)
+
+
+def _connect(address: str) -> bool:
+  """Becomes a driver; returns whether the cluster has answered in time."""
+  deadline = time.monotonic() + _ANSWER_SECS
+  # Ray has a handler of its own for SIGTERM, which aborts this process.
+  with stops.holding_back() as has_come:
+    connecting = _beside(
+      lambda: ray.init(
+        address=address,
+        configure_logging=False,
+        log_to_driver=False,
+        logging_level='ERROR',
+      )
+    )
+    while not connecting.done() and time.monotonic() < deadline:
+      if has_come():
+        break
+      futures.wait([connecting], _POLL_SECS)
+  futures.wait([connecting], max(deadline - time.monotonic(), 0.0))
+  if not connecting.done():
+    return False
+  connecting.result()
+  return True
+
+
+def within(timeout: float, work: Callable[[], object]) -> None:
+  """Does something for so many seconds at most, and goes on without it."""
+  futures.wait([_beside(work)], timeout)
+
+
+def _beside(work: Callable[[], object]) -> futures.Future:
+  """Does something in another thread, which may never come back from it."""
+  future = futures.Future()
+
+  def run() -> None:
+    try:
+      future.set_result(work())
+    except BaseException as e:
+      future.set_exception(e)
+
+  threading.Thread(target=run, name='ray', daemon=True).start()
+  return future

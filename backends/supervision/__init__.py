@@ -1,0 +1,1 @@
+"""The launcher, which watches over the tasks of a run."""

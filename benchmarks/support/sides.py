@@ -1,0 +1,156 @@
+"""The two programs that are measured side by side, as processes to run.
+
+`launch.py` is this repository's; `acme` is Acme's `DistributedLayout` on
+Launchpad's `local_mp` (see `acme_layout`). Both run SAC on Pendulum with the
+same settings, and an evaluator.
+"""
+
+import contextlib
+import csv
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import psutil
+
+from benchmarks.support import stamps
+from run_files import status
+from system import linux
+
+SIDES = ('launch.py', 'acme')
+_ROOT = pathlib.Path(__file__).parents[2]
+_ENDLESS = 10**9
+_END_SECONDS = 30.0
+_TAIL_LINES = 30
+# What `acme_layout` writes, for want of a status.
+REPLAY_ADDRESS = 'replay_address'
+
+
+@contextlib.contextmanager
+def running(
+  side: str, num_actors: int, directory: str, kept: str
+) -> Iterator[subprocess.Popen]:
+  """Starts a program; leaves no process of it behind.
+
+  Args:
+    side: one of `SIDES`.
+    num_actors: of the program; an evaluator comes on top.
+    directory: for all that it writes; `output` there is what it prints.
+    kept: a folder for what a side keeps from one run to the next.
+  """
+  env = dict(
+    os.environ,
+    HOME=directory,  # Where Acme's checkpoints and metrics go.
+    PYTHONPATH=str(_ROOT),
+    PYTHONPYCACHEPREFIX=f'{kept}/bytecode',
+    # Where `launch.py` has JAX keep what it compiles.
+    XDG_CACHE_HOME=kept,
+    **{stamps.DIRECTORY: directory},
+  )
+  env.pop('PYTHONDONTWRITEBYTECODE', None)
+  with open(f'{directory}/output', 'w') as output:
+    process = subprocess.Popen(
+      _command(side, num_actors, directory),
+      cwd=_ROOT,
+      env=env,
+      stdin=subprocess.DEVNULL,
+      stdout=output,
+      stderr=subprocess.STDOUT,
+      start_new_session=True,
+      preexec_fn=functools.partial(linux.die_with_parent, os.getpid()),
+    )
+  try:
+    yield process
+  finally:
+    members = tree(process.pid)
+    process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+      process.wait(_END_SECONDS)
+    for member in members:
+      with contextlib.suppress(psutil.NoSuchProcess):
+        member.kill()
+    process.wait()
+
+
+def tree(pid: int) -> list[psutil.Process]:
+  """Returns a process and all its descendants, unless it is gone."""
+  try:
+    root = psutil.Process(pid)
+    return [root, *root.children(recursive=True)]
+  except psutil.NoSuchProcess:
+    return []
+
+
+def check(process: subprocess.Popen, directory: str) -> None:
+  """Raises `RuntimeError` with the program's last lines if it has ended."""
+  if process.poll() is not None:
+    raise RuntimeError(f'{process.args} ended:\n{tail(directory)}')
+
+
+def tail(directory: str) -> str:
+  """Returns the last lines that a program has printed."""
+  output = pathlib.Path(directory, 'output').read_text(errors='replace')
+  return '\n'.join(output.splitlines()[-_TAIL_LINES:])
+
+
+def replay_address(side: str, directory: str) -> str | None:
+  """Returns where a program's replay serves, None before it is known."""
+  try:
+    if side == 'acme':
+      return pathlib.Path(directory, REPLAY_ADDRESS).read_text()
+    tasks = status.read(f'{directory}/run/logs')['tasks']
+  except FileNotFoundError:
+    return None
+  return next(
+    task['addresses'][0] for task in tasks if task['label'] == 'replay'
+  )
+
+
+def report(
+  kind: type[NamedTuple],
+  runs: Iterable[NamedTuple],
+  conclusions: Callable[[Sequence[NamedTuple]], Iterable[str]],
+  csv_path: str | None,
+) -> None:
+  """Prints a row a run as it comes, and what follows from them.
+
+  Args:
+    kind: of the rows; its fields head the table.
+    runs: the rows.
+    conclusions: rows -> sentences.
+    csv_path: a file for the table, if any.
+  """
+  width = max(map(len, kind._fields))
+  rows = []
+  print('  '.join(f'{name:>{width}}' for name in kind._fields))
+  for row in runs:
+    rows.append(row)
+    cells = (f'{v:.1f}' if isinstance(v, float) else f'{v}' for v in row)
+    print('  '.join(f'{cell:>{width}}' for cell in cells), flush=True)
+  for sentence in conclusions(rows):
+    print(sentence)
+  if csv_path:
+    with open(csv_path, 'w', newline='') as f:
+      csv.writer(f).writerows([kind._fields, *rows])
+
+
+def _command(side: str, num_actors: int, directory: str) -> list[str]:
+  if side == 'acme':
+    code = (
+      'from benchmarks.support import acme_layout; '
+      f'acme_layout.launch({num_actors}, {directory!r})'
+    )
+    return [sys.executable, '-c', code]
+  return [
+    sys.executable,
+    'launch.py',
+    f'--num_actors={num_actors}',
+    '--env=module:benchmarks.support.stamps:make_environment',
+    f'--num_steps={_ENDLESS}',
+    f'--run_dir={directory}/run',
+  ]

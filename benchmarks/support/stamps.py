@@ -1,0 +1,84 @@
+"""Notes of the first step that each process of a measured program takes.
+
+A file of its own, and without Acme: `launch.py` imports it ahead of its flags'
+last use, and Launchpad, which Acme imports, defines one of those over again.
+"""
+
+import os
+import pathlib
+import sys
+import time
+
+import dm_env
+
+from programs import environments
+
+# The variable that names the folder of the notes.
+DIRECTORY = 'BENCHMARK_STAMPS'
+_ENVIRONMENT = 'gym:Pendulum-v1'
+
+
+class StampedEnvironment(dm_env.Environment):
+  """Stamps the first step."""
+
+  def __init__(self, environment: dm_env.Environment, role: str):
+    self._environment = environment
+    self._role = role
+    self._first = True
+
+  def reset(self) -> dm_env.TimeStep:
+    return self._environment.reset()
+
+  def observation_spec(self):
+    return self._environment.observation_spec()
+
+  def action_spec(self):
+    return self._environment.action_spec()
+
+  def reward_spec(self):
+    return self._environment.reward_spec()
+
+  def discount_spec(self):
+    return self._environment.discount_spec()
+
+  def step(self, action) -> dm_env.TimeStep:
+    timestep = self._environment.step(action)
+    if self._first:
+      self._first = False
+      stamp(self._role)
+    return timestep
+
+
+def stamp(role: str) -> None:
+  """Notes that this process has taken its first step as `role`, and when."""
+  path = pathlib.Path(os.environ[DIRECTORY]) / f'{role}-{os.getpid()}'
+  scratch = path.with_name(f'.{path.name}')
+  scratch.write_text(repr(time.time()))
+  scratch.rename(path)
+
+
+def read(directory: str, role: str) -> dict[int, float]:
+  """Returns the times of first steps, in seconds since the epoch, by pid."""
+  return {
+    int(path.name.rpartition('-')[2]): float(path.read_text())
+    for path in pathlib.Path(directory).glob(f'{role}-*')
+  }
+
+
+def make_environment(seed: int) -> dm_env.Environment:
+  """For `launch.py --env=module:benchmarks.support.stamps:make_environment`."""
+  # `backends` names a process by its task, as in actor/3.
+  return _make(sys.argv[0].partition('/')[0], seed)
+
+
+def make_actor_environment(seed: int) -> dm_env.Environment:
+  return _make('actor', seed)
+
+
+def make_evaluator_environment(seed: int) -> dm_env.Environment:
+  return _make('evaluator', seed)
+
+
+def _make(role: str, seed: int) -> dm_env.Environment:
+  factory = environments.make_environment_factory(_ENVIRONMENT)
+  return StampedEnvironment(factory(seed), role)

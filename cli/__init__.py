@@ -1,0 +1,1 @@
+"""What each verb of `launch.py` does, and the flags."""

@@ -1,0 +1,1 @@
+"""A run's policy afterwards: kept, loaded, played and filmed."""

@@ -1,0 +1,278 @@
+"""Keeps a run's policy, for `policies.policy` to load where no run is.
+
+The policy is the evaluator's: the pure functions inside its actor, as StableHLO
+and with the learner's parameters apart.
+"""
+
+import hashlib
+import json
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import compat  # noqa: F401
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import safetensors.numpy
+from acme import core, specs
+from acme.agents.jax import actors
+from acme.jax.types import PRNGKey
+
+from nodes import finite
+from nodes import learner as learner_lib
+from policies import policy
+from programs import processes, seeding
+from programs.experiment import ExperimentConfig, make_policy
+from run_files import whole_folders
+
+# Actors act there, whatever the learner has.
+_PLATFORM = 'cpu'
+_RANDOM_IMPLEMENTATION = 'threefry2x32'
+
+
+class ExportError(RuntimeError):
+  """A policy cannot be exported; its text says why."""
+
+
+def export_newest(
+  experiment: ExperimentConfig, directory: str | pathlib.Path
+) -> None:
+  """Writes the policy in the learner's newest checkpoint to a folder.
+
+  Args:
+    experiment: of the run that made it, and that may still go on.
+    directory: to write; one that is there is replaced at once and as a whole.
+
+  Raises:
+    DamagedError: there are checkpoints, and none is whole.
+    MismatchError: the run was of another agent or network.
+    ExportError: there is no checkpoint, or the policy cannot be exported.
+    OSError: the folder cannot be written.
+  """
+  checkpointer = experiment.get_checkpointer('learner')
+  saved = checkpointer.restore() if checkpointer else None
+  if saved is None:
+    raise ExportError(
+      'the learner has left no checkpoint; it writes one every '
+      '--checkpoint_every seconds and at its end'
+    )
+  learner = processes.idle_learner(
+    experiment,
+    experiment.get_environment_spec(),
+    seeding.process_key(experiment.seed, 'learner'),
+  )
+  learner_lib.restore(learner, saved)
+  export(experiment, learner, directory)
+
+
+def export(
+  experiment: ExperimentConfig,
+  variable_source: core.VariableSource,
+  directory: str | pathlib.Path,
+) -> None:
+  """Writes the evaluator's policy, with a learner's variables, to a folder.
+
+  Args:
+    experiment: whose evaluator it is.
+    variable_source: has the variables, as a learner does.
+    directory: to write, as for `export_newest`.
+
+  Raises:
+    ExportError: the policy cannot be exported.
+    OSError: the folder cannot be written.
+  """
+  spec = experiment.get_environment_spec()
+  pure = _pure(make_actor(experiment, variable_source))
+  parameters = _named_leaves(pure.parameters)
+  functions = _functions(pure, spec)
+  content = {
+    policy.PARAMETERS: safetensors.numpy.save(parameters),
+    **{name: f.mlir_module_serialized for name, f in functions.items()},
+  }
+  description = {
+    'format': policy.FORMAT,
+    'jax': jax.__version__,
+    'specs': {
+      'observation': _describe(spec.observations),
+      'action': _describe(spec.actions),
+    },
+    'random_implementation': _RANDOM_IMPLEMENTATION,
+    'random_key': np.asarray(pure.random_key).tolist(),
+    'parameters': list(parameters),
+    'functions': {name: _signature(f) for name, f in functions.items()},
+    'sha256': {
+      name: hashlib.sha256(data).hexdigest() for name, data in content.items()
+    },
+  }
+  content[policy.DESCRIPTION] = json.dumps(description, indent=2).encode()
+  whole_folders.write(directory, content)
+
+
+def make_actor(
+  experiment: ExperimentConfig, variable_source: core.VariableSource
+) -> core.Actor:
+  """Returns the actor of the experiment's first evaluator."""
+  spec = experiment.get_environment_spec()
+  # As the default evaluator splits it.
+  _, actor_key = jax.random.split(
+    seeding.process_key(experiment.seed, 'evaluator')
+  )
+  return experiment.get_builder().make_actor(
+    actor_key,
+    make_policy(
+      experiment, experiment.network_factory(spec), spec, evaluation=True
+    ),
+    spec,
+    variable_source,
+  )
+
+
+class _Pure(NamedTuple):
+  """What is inside an `actors.GenericActor`, which shows none of it."""
+
+  parameters: Any
+  random_key: PRNGKey
+  init: Any
+  select_action: Any
+
+
+def _pure(actor: core.Actor) -> _Pure:
+  if not isinstance(actor, actors.GenericActor):
+    raise ExportError(
+      f'{type(actor).__name__} does not show the policy that is in it; have '
+      "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
+      'which is made of pure functions'
+    )
+  return _Pure(actor._params, actor._random_key, actor._init, actor._policy)
+
+
+def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
+  """Returns the leaves by their paths, in order."""
+  leaves, _ = jax.tree_util.tree_flatten_with_path(parameters)
+  named = {
+    jax.tree_util.keystr(path, simple=True, separator='/'): np.asarray(
+      jnp.asarray(leaf)
+    )
+    for path, leaf in leaves
+  }
+  for name, leaf in named.items():
+    if (found := finite.find(leaf, name)) is not None:
+      raise ExportError(f'a parameter is not finite: {found}')
+  if len(named) != len(leaves):
+    raise ExportError(f'two parameters have one name: {", ".join(named)}')
+  return named
+
+
+def _functions(
+  pure: _Pure, spec: specs.EnvironmentSpec
+) -> dict[str, jax.export.Exported]:
+  """Returns the policy's functions, of lists of leaves in place of nests."""
+  parameters, parameters_tree = _types(pure.parameters)
+  state, state_tree = _types(jax.eval_shape(pure.init, pure.random_key))
+  observation, observation_tree = _types(spec.observations)
+
+  def begin(random_key):
+    # As `GenericActor.observe_first` does.
+    random_key, key = jax.random.split(random_key)
+    return random_key, jax.tree_util.tree_leaves(pure.init(key))
+
+  def act(parameters, state, observation):
+    action, new_state = pure.select_action(
+      jax.tree_util.tree_unflatten(parameters_tree, parameters),
+      jax.tree_util.tree_unflatten(observation_tree, observation),
+      jax.tree_util.tree_unflatten(state_tree, state),
+    )
+    return [jax.tree_util.tree_leaves(nest) for nest in (action, new_state)]
+
+  exported = {
+    policy.BEGIN: _export(begin, pure.random_key),
+    policy.ACT: _export(act, parameters, state, observation),
+  }
+  action, new_state = _outputs(exported[policy.ACT])
+  _check_same('shapes of action', _shapes(action), _shapes(spec.actions))
+  _check_same('state', _types(new_state)[0], state)
+  return exported
+
+
+def _types(nest: Any) -> tuple[list[jax.ShapeDtypeStruct], Any]:
+  leaves, tree = jax.tree_util.tree_flatten(nest)
+  return [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves], tree
+
+
+def _shapes(nest: Any) -> list[tuple[int, ...]]:
+  return [leaf.shape for leaf in jax.tree_util.tree_leaves(nest)]
+
+
+def _check_same(what: str, found: Any, expected: Any) -> None:
+  if found != expected:
+    raise ExportError(
+      f"the policy's {what} after a step: {found}, where {expected} was due"
+    )
+
+
+def _export(function: Any, *arguments: Any) -> jax.export.Exported:
+  try:
+    export_typed = jax.export.export(jax.jit(function), platforms=[_PLATFORM])
+    return export_typed(*arguments)
+  except Exception as e:
+    raise ExportError(
+      f"the evaluator's policy cannot be exported by JAX, which says "
+      f'{type(e).__name__}: {e}'
+    ) from e
+
+
+def _outputs(exported: jax.export.Exported) -> Any:
+  return jax.tree_util.tree_unflatten(exported.out_tree, exported.out_avals)
+
+
+def _signature(exported: jax.export.Exported) -> dict[str, Any]:
+  """Returns all of an exported function but its code, for `policy.load`."""
+  inputs, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
+  return {
+    'name': exported.fun_name,
+    'inputs': [_describe_types(part) for part in inputs],
+    'outputs': [_describe_types(part) for part in _outputs(exported)],
+    'platforms': list(exported.platforms),
+    'calling_convention_version': exported.calling_convention_version,
+    'kept_inputs': list(exported.module_kept_var_idx),
+    'uses_global_constants': exported.uses_global_constants,
+  }
+
+
+def _describe_types(part: Any) -> Any:
+  if isinstance(part, list):
+    return {'leaves': [_describe_types(leaf) for leaf in part]}
+  return [str(part.dtype), list(part.shape)]
+
+
+def _describe(spec: Any) -> dict[str, Any]:
+  """Returns a nest of specs as JSON, in the order of its leaves for JAX."""
+  if isinstance(spec, Mapping):
+    leaves, _ = jax.tree_util.tree_flatten_with_path(
+      spec, is_leaf=lambda x: x is not spec
+    )
+    return {'dict': {path[0].key: _describe(part) for path, part in leaves}}
+  if isinstance(spec, Sequence):
+    return {'tuple': [_describe(part) for part in spec]}
+  described = {
+    'kind': type(spec).__name__,
+    'name': spec.name,
+    'shape': list(spec.shape),
+    'dtype': str(spec.dtype),
+  }
+  if isinstance(spec, specs.DiscreteArray):
+    described['num_values'] = int(spec.num_values)
+  elif isinstance(spec, specs.BoundedArray):
+    described['minimum'] = _bound(spec.minimum)
+    described['maximum'] = _bound(spec.maximum)
+  return {'array': described}
+
+
+def _bound(values: np.ndarray) -> Any:
+  """Returns nested lists of numbers, with None for what JSON has not."""
+  if np.ndim(values):
+    return [_bound(value) for value in values]
+  return values.item() if np.isfinite(values) else None

@@ -1,0 +1,1 @@
+"""Recorded episodes: written, read, and learned from."""

@@ -1,0 +1,94 @@
+"""Minari's datasets (https://minari.farama.org) of Gymnasium's environments."""
+
+import importlib.util
+import math
+
+import compat  # noqa: F401
+
+import gymnasium
+import numpy as np
+import tree
+from acme import specs, types
+
+from programs.data import episodes
+from programs.environments import spaces
+
+
+def read_episodes(
+  dataset_id: str, spec: specs.EnvironmentSpec, num_episodes: int | None
+) -> list[types.Transition]:
+  """Returns the last episodes of a dataset that is on this machine.
+
+  Args:
+    dataset_id: such as 'mujoco/hopper/expert-v0'.
+    spec: of the environment, as `programs.environments` makes it.
+    num_episodes: how many, or fewer if fewer there are; None is all.
+
+  Raises:
+    ValueError: it is not here, or is of another environment.
+  """
+  if importlib.util.find_spec('minari') is None:
+    raise ValueError(
+      f"minari:{dataset_id} needs minari: pip install -e '.[minari]'"
+    )
+  import minari
+
+  try:
+    dataset = minari.load_dataset(dataset_id)
+  except FileNotFoundError as e:
+    raise ValueError(
+      f'minari:{dataset_id} is not on this machine; fetch it by '
+      f'`minari download {dataset_id}`'
+    ) from e
+  newest = dataset.episode_indices[-num_episodes if num_episodes else None :]
+  return [
+    _to_transitions(dataset, episode, spec)
+    for episode in dataset.iterate_episodes(newest)
+  ]
+
+
+def _to_transitions(dataset, episode, spec) -> types.Transition:
+  return episodes.to_transitions(
+    f'minari:{dataset.id}, episode {episode.id}',
+    spec,
+    _leaves(dataset.observation_space, episode.observations, spec.observations),
+    _leaves(
+      dataset.action_space,
+      _as_agents_act(dataset.action_space, episode.actions),
+      spec.actions,
+    ),
+    episode.rewards,
+    1.0 - np.asarray(episode.terminations, np.float32),
+  )
+
+
+def _leaves(space: gymnasium.Space, values, like) -> list[np.ndarray]:
+  """Returns arrays in the form of `environments.adapt`, if they have it.
+
+  Of other shapes and kinds, they stay as they are, to be refused.
+  """
+  found = tree.flatten(spaces.to_arrays(space, values))
+  wanted = tree.flatten(like)
+  if len(found) != len(wanted):
+    return found
+  return [_as_specified(*both) for both in zip(found, wanted, strict=True)]
+
+
+def _as_specified(leaf: np.ndarray, spec: specs.Array) -> np.ndarray:
+  if leaf.dtype.kind == spec.dtype.kind:
+    leaf = leaf.astype(spec.dtype)
+  if leaf.size == len(leaf) * math.prod(spec.shape):
+    leaf = leaf.reshape(len(leaf), *spec.shape)
+  return leaf
+
+
+def _as_agents_act(space: gymnasium.Space, actions):
+  """Returns actions in [-1, 1], or from 0 on, as agents here choose them."""
+  if isinstance(space, gymnasium.spaces.MultiDiscrete):
+    return actions - space.start
+  if not isinstance(space, gymnasium.spaces.Box) or not space.is_bounded():
+    return actions
+  if space.dtype.kind in 'iu':
+    return actions - space.low
+  width = np.where(space.high > space.low, space.high - space.low, 1)
+  return 2 * (actions - space.low) / width - 1

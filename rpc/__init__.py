@@ -1,0 +1,1 @@
+"""Calls between the tasks of a run, which hear that run alone."""

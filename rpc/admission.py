@@ -1,0 +1,141 @@
+"""Where clients of a run's server come in, once they have shown its key."""
+
+import contextlib
+import secrets
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from rpc import sealed
+
+# Of those who have not shown it yet: how many, and until when.
+_MAX_GREETINGS = 64
+_GREETING_SECS = 5.0
+_END_SECS = 5.0
+_BACKLOG = 128
+
+
+class Door:
+  """Lets clients in: one thread, few at a time, none of them for long.
+
+  Attributes:
+    is_closed: whether nobody is let in any more.
+  """
+
+  def __init__(
+    self,
+    interface: str,
+    port: int,
+    key: bytes,
+    on_client: Callable[[sealed.Connection], None],
+  ):
+    self._key = key
+    self._on_client = on_client
+    self._listener = _listen(interface, port)
+    self._listener.setblocking(False)
+    self._selector = selectors.DefaultSelector()
+    self._selector.register(self._listener, selectors.EVENT_READ)
+    # In the order in which they came.
+    self._greetings: dict[socket.socket, _Greeting] = {}
+    self.is_closed = False
+    self._thread = threading.Thread(target=self._run, name='door', daemon=True)
+    self._thread.start()
+
+  def close(self) -> None:
+    self.is_closed = True
+    with contextlib.suppress(OSError):
+      self._listener.shutdown(socket.SHUT_RDWR)
+    self.join()
+
+  def join(self) -> None:
+    self._thread.join(_END_SECS)
+
+  def _run(self) -> None:
+    while not self.is_closed:
+      for key, _ in self._selector.select(1.0 if self._greetings else None):
+        if key.fileobj is self._listener:
+          self._welcome()
+        else:
+          self._hear(key.fileobj)
+      now = time.monotonic()
+      for sock, greeting in list(self._greetings.items()):
+        if now > greeting.deadline:
+          self._hang_up(sock)
+    for sock in list(self._greetings):
+      self._hang_up(sock)
+    self._selector.close()
+    self._listener.close()
+
+  def _welcome(self) -> None:
+    try:
+      sock, _ = self._listener.accept()
+    except OSError:
+      # Out of descriptors, say: those who greet have to make room.
+      time.sleep(0.01)
+      return
+    if len(self._greetings) == _MAX_GREETINGS:
+      self._hang_up(next(iter(self._greetings)))
+    greeting = _Greeting()
+    self._greetings[sock] = greeting
+    sock.setblocking(False)
+    self._selector.register(sock, selectors.EVENT_READ)
+    try:
+      sock.send(sealed.MAGIC + greeting.nonce)
+    except OSError:
+      self._hang_up(sock)
+
+  def _hear(self, sock: socket.socket) -> None:
+    greeting = self._greetings.get(sock)
+    if greeting is None:
+      return  # It has been hung up on since.
+    try:
+      data = sock.recv(sealed.ANSWER_BYTES - len(greeting.answer))
+    except BlockingIOError:
+      return
+    except OSError:
+      data = b''
+    greeting.answer += data
+    if not data:
+      self._hang_up(sock)
+    elif len(greeting.answer) == sealed.ANSWER_BYTES:
+      self._selector.unregister(sock)
+      del self._greetings[sock]
+      self._let_in(sock, greeting)
+
+  def _let_in(self, sock: socket.socket, greeting: '_Greeting') -> None:
+    try:
+      sock.setblocking(True)
+      sealed.tune(sock)
+      self._on_client(
+        sealed.accept(sock, self._key, greeting.nonce, greeting.answer)
+      )
+    # The latter where the system has no thread left for it: it may come again.
+    except (OSError, RuntimeError):
+      sock.close()
+
+  def _hang_up(self, sock: socket.socket) -> None:
+    self._selector.unregister(sock)
+    del self._greetings[sock]
+    sock.close()
+
+
+class _Greeting:
+  """What is known of a client that has not shown yet that it knows the key."""
+
+  def __init__(self):
+    self.nonce = secrets.token_bytes(sealed.NONCE_BYTES)
+    self.answer = b''
+    self.deadline = time.monotonic() + _GREETING_SECS
+
+
+def _listen(interface: str, port: int) -> socket.socket:
+  if not interface and socket.has_dualstack_ipv6():
+    return socket.create_server(
+      ('', port),
+      family=socket.AF_INET6,
+      dualstack_ipv6=True,
+      backlog=_BACKLOG,
+    )
+  return socket.create_server((interface, port), backlog=_BACKLOG)

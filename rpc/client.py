@@ -1,0 +1,184 @@
+"""The client's end of calls between tasks: as Courier's, within the run."""
+
+import collections
+import contextlib
+import datetime
+import importlib
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any, NoReturn
+
+from courier.python import client as courier_client
+
+from rpc import sealed
+
+StatusNotOk = courier_client.StatusNotOk
+# Courier's extension modules make it, and its package has no folder.
+_status = importlib.import_module('pybind11_abseil.status')
+# Of a connection; who listens may be a stranger that says nothing.
+_CONNECT_SECS = 5.0
+_RETRY_SECS = 0.05
+
+
+class Client:
+  """Calls the functions of a server: what `courier.Client` is within a run.
+
+  Each call under way has a connection of its own; those that are idle are
+  kept, for the next.
+
+  Attributes:
+    key: of the run; servers that do not know it are not talked to.
+    address: of the server.
+    futures: the same methods, which return futures at once.
+  """
+
+  key = b''
+
+  def __init__(
+    self,
+    server_address: str,
+    compress: bool = False,
+    call_timeout: int | float | datetime.timedelta | None = None,
+    wait_for_ready: bool = True,
+  ):
+    """Connects at the first call.
+
+    Args:
+      server_address: host and port.
+      compress: of no use; Courier has it.
+      call_timeout: seconds that a call may take; by default, or if 0, any time.
+      wait_for_ready: whether a call waits for a server that is not there.
+    """
+    self._init_args = (server_address, compress, call_timeout, wait_for_ready)
+    self.address = str(server_address)
+    if isinstance(call_timeout, datetime.timedelta):
+      call_timeout = call_timeout.total_seconds()
+    self._call_timeout = call_timeout or None
+    self._wait_for_ready = wait_for_ready
+    self._idle: collections.deque[sealed.Connection] = collections.deque()
+    self.futures = _Futures(self._call)
+
+  def __reduce__(self):
+    # The key is not of it: who gets the client has its own.
+    return type(self), self._init_args
+
+  def __getattr__(self, method: str) -> Callable[..., Any]:
+    if method.startswith('__'):
+      raise AttributeError(method)
+
+    def call(*args, **kwargs):
+      return self._call(method, args, kwargs)
+
+    setattr(self, method, call)
+    return call
+
+  def __del__(self):
+    for connection in self.__dict__.get('_idle', ()):
+      connection.close()
+
+  def _call(self, method: str, args: Any, kwargs: Any) -> Any:
+    deadline = None
+    if self._call_timeout is not None:
+      deadline = time.monotonic() + self._call_timeout
+    try:
+      request = pickle.dumps((method, args, kwargs), protocol=5)
+    except Exception as e:
+      _fail('INVALID_ARGUMENT', f'{method!r} is given what has no pickle: {e}')
+    connection = self._connection(deadline)
+    try:
+      connection.send(request, deadline)
+      reply = connection.receive(deadline)
+    except TimeoutError as e:
+      connection.close()
+      _fail(
+        'DEADLINE_EXCEEDED',
+        f'Deadline Exceeded: {self.address} did not answer {method!r} within '
+        f'{self._call_timeout:g} s',
+        e,
+      )
+    except (OSError, EOFError) as e:
+      connection.close()
+      _fail('UNAVAILABLE', f'{self.address} is gone: {e}', e)
+    except BaseException:
+      # Interrupted in the middle, its answer would be the next call's.
+      connection.close()
+      raise
+    self._idle.append(connection)
+    code, value = pickle.loads(reply)
+    if code is not None:
+      _fail(code, value)
+    return value
+
+  def _connection(self, deadline: float | None) -> sealed.Connection:
+    with contextlib.suppress(IndexError):
+      while True:
+        connection = self._idle.pop()
+        if connection.is_open():
+          return connection
+        connection.close()
+    while True:
+      soon = time.monotonic() + _CONNECT_SECS
+      try:
+        return sealed.connect(
+          self.address, self.key, min(soon, deadline or soon)
+        )
+      except (OSError, EOFError) as e:
+        error = e
+      if not self._wait_for_ready:
+        _fail(
+          'UNAVAILABLE',
+          f'failed to connect to all addresses: {self.address}: {error}',
+          error,
+        )
+      if deadline is not None and time.monotonic() + _RETRY_SECS > deadline:
+        _fail(
+          'DEADLINE_EXCEEDED',
+          f'Deadline Exceeded: no server of this run at {self.address} within '
+          f'{self._call_timeout:g} s: {error}',
+          error,
+        )
+      time.sleep(_RETRY_SECS)
+
+
+class _Futures:
+  """What `courier.Client.futures` is."""
+
+  def __init__(self, call: Callable[[str, Any, Any], Any]):
+    self._call = call
+
+  def __getattr__(self, method: str) -> Callable[..., futures.Future]:
+    def begin(*args, **kwargs) -> futures.Future:
+      future = futures.Future()
+
+      def finish() -> None:
+        try:
+          result, error = self._call(method, args, kwargs), None
+        except BaseException as e:
+          result, error = None, e
+        # It may have been cancelled meanwhile.
+        with contextlib.suppress(futures.InvalidStateError):
+          if error is None:
+            future.set_result(result)
+          else:
+            future.set_exception(error)
+
+      threading.Thread(target=finish, name='future', daemon=True).start()
+      return future
+
+    return begin
+
+
+def list_methods(client: Client) -> list[str]:
+  """Returns the names of a server's methods: `courier.list_methods`."""
+  return client._call('', (), {})
+
+
+def _fail(
+  code: str, message: str, cause: BaseException | None = None
+) -> NoReturn:
+  error = StatusNotOk(message)
+  error.code = getattr(_status.StatusCode, code)
+  raise error from cause

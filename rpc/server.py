@@ -1,0 +1,183 @@
+"""The server's end of calls between tasks: as Courier's, for the run alone.
+
+Courier's own looks at what it is sent, which may be code, before it asks who
+sent it; and its names of methods, which could hold a secret, it tells anybody.
+Here whoever does not know the run's key is told a number and then hung up on.
+"""
+
+import contextlib
+import pickle
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import portpicker
+
+from rpc import admission, sealed
+
+# For calls under way at a stop.
+_STOP_SECS = 5.0
+# What Courier tells a client of an exception on the server.
+_CODES = (
+  (LookupError, 'NOT_FOUND'),
+  ((ValueError, TypeError), 'INVALID_ARGUMENT'),
+  (NotImplementedError, 'UNIMPLEMENTED'),
+  (StopIteration, 'OUT_OF_RANGE'),
+  (MemoryError, 'RESOURCE_EXHAUSTED'),
+  (KeyboardInterrupt, 'ABORTED'),
+)
+
+
+class Server:
+  """Serves functions: what `courier.Server` is within a run.
+
+  Attributes:
+    key: of the run; its clients alone are heard.
+    interface: the address to listen on; empty for all.
+    port: where it listens.
+  """
+
+  key = b''
+  interface = ''
+
+  def __init__(
+    self,
+    name: str | None = None,
+    port: int | None = None,
+    thread_pool_size: int = 16,
+  ):
+    """Serves nobody yet.
+
+    Args:
+      name: of no use; Courier has it.
+      port: where to listen; by default, any that is free.
+      thread_pool_size: how many calls are carried out at a time.
+    """
+    del name
+    self.port = port or portpicker.pick_unused_port()
+    self._slots = threading.BoundedSemaphore(thread_pool_size)
+    self._functions: dict[str, Callable[..., Any]] = {}
+    self._lock = threading.Lock()
+    self._connections: set[sealed.Connection] = set()
+    self._calls = 0
+    self._door: admission.Door | None = None
+
+  @property
+  def address(self) -> str:
+    return f'localhost:{self.port}'
+
+  @property
+  def has_started(self) -> bool:
+    return self._door is not None
+
+  def Bind(self, method_name: str, py_func: Callable[..., Any]) -> None:
+    if not method_name:
+      raise ValueError('the name of a method must not be empty')
+    self._functions[method_name] = py_func
+
+  # Where Courier has its functions wrapped before.
+  BindHandler = Bind
+
+  def Unbind(self, method_name: str) -> None:
+    self._functions.pop(method_name, None)
+
+  def SetIsHealthy(self, is_healthy: bool) -> None:
+    """As in Courier: of use to whoever balances loads, and here to nobody."""
+    del is_healthy
+
+  def Start(self) -> None:
+    """Begins to listen.
+
+    Raises:
+      ValueError: it did before.
+      OSError: the port is taken.
+    """
+    if self._door:
+      raise ValueError('Server already started')
+    self._door = admission.Door(
+      self.interface, self.port, self.key, self._on_client
+    )
+
+  def Stop(self) -> None:
+    """Hears nobody any more; waits for calls under way, for a while."""
+    if not self._door:
+      raise ValueError('Server not started yet')
+    self._door.close()
+    deadline = time.monotonic() + _STOP_SECS
+    while self._calls and time.monotonic() < deadline:
+      time.sleep(0.01)
+    with self._lock:
+      for connection in self._connections:
+        connection.cut()
+
+  def Join(self) -> None:
+    """Waits for the end of a server that is being stopped."""
+    if not self._door:
+      raise ValueError('Server not started')
+    self._door.join()
+
+  def _on_client(self, connection: sealed.Connection) -> None:
+    threading.Thread(
+      target=self._serve, args=[connection], name='call', daemon=True
+    ).start()
+
+  def _serve(self, connection: sealed.Connection) -> None:
+    with self._lock:
+      self._connections.add(connection)
+    try:
+      while not self._door.is_closed:
+        request = connection.receive()
+        with self._slots, self._counted():
+          connection.send(self._answer(request))
+    except (OSError, EOFError):
+      pass  # The client is gone.
+    finally:
+      with self._lock:
+        self._connections.discard(connection)
+      connection.close()
+
+  @contextlib.contextmanager
+  def _counted(self):
+    with self._lock:
+      self._calls += 1
+    try:
+      yield
+    finally:
+      with self._lock:
+        self._calls -= 1
+
+  def _answer(self, request: bytes) -> bytes:
+    """Carries a call out; returns the reply: a code for an error, or None."""
+    try:
+      method, args, kwargs = pickle.loads(request)
+      if not method:
+        return pickle.dumps((None, sorted(self._functions)))
+      function = self._functions.get(method)
+      if function is None:
+        return pickle.dumps(('NOT_FOUND', f'method {method} not found'))
+      result = function(*args, **kwargs)
+    except BaseException as e:
+      return pickle.dumps((_code(e), _describe(e)))
+    try:
+      return pickle.dumps((None, result), protocol=5)
+    except Exception as e:
+      text = f'the result of {method!r} has no pickle: {e}'
+      return pickle.dumps(('INVALID_ARGUMENT', text))
+
+
+def _code(error: BaseException) -> str:
+  return next(
+    (code for types, code in _CODES if isinstance(error, types)), 'UNKNOWN'
+  )
+
+
+def _describe(error: BaseException) -> str:
+  lines = traceback.format_exception(
+    type(error), error, error.__traceback__.tb_next
+  )
+  text = 'Python exception was raised on the server:\n' + ''.join(lines)
+  sys.stderr.write(text)
+  return text

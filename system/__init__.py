@@ -1,0 +1,1 @@
+"""What this program asks of the operating system."""

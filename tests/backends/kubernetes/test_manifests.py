@@ -1,0 +1,220 @@
+"""What a run asks of Kubernetes, held to its schemas and to its rules."""
+
+import copy
+import pathlib
+import re
+
+import pytest
+import yaml
+
+from backends import resources
+from backends.kubernetes import manifests as kubernetes_manifests
+from backends.kubernetes import options as kubernetes_options
+from tests.backends.kubernetes import schemas
+
+_GROUPS = {'replay': 1, 'variable_server': 1, 'learner': 1, 'actor': 12}
+_OPTIONS = (
+  'image=registry/rl:1,volume=claim:/runs,namespace=rl,memory=1Gi;'
+  'learner:nodeSelector.cloud/gpu=l4,toleration.nvidia.com/gpu=,memory=8Gi;'
+  'actor:toleration.spot=yes'
+)
+_NAME = 'one-123abc'
+
+
+def _render(groups=_GROUPS, given='', options=_OPTIONS, flags=('--seed=1',)):
+  text = kubernetes_manifests.render(
+    _NAME,
+    groups,
+    resources.parse(given),
+    kubernetes_options.parse(options),
+    flags,
+    'the key',
+  )
+  return list(yaml.safe_load_all(text))
+
+
+def _job_set(**kwargs):
+  *_, found = _render(**kwargs)
+  return found
+
+
+def _jobs(**kwargs):
+  jobs = _job_set(**kwargs)['spec']['replicatedJobs']
+  return {job['name']: job['template']['spec'] for job in jobs}
+
+
+def _pod(job):
+  return job['template']['spec']
+
+
+def _container(job):
+  (container,) = _pod(job)['containers']
+  return container
+
+
+def test_kubernetes_and_jobset_know_every_field():
+  manifests = _render(given='learner:gpu=2,cpu=8;actor:cpu=2')
+  kinds = [each['kind'] for each in manifests]
+  assert kinds == ['NetworkPolicy', 'Secret', 'JobSet']
+  for manifest in manifests:
+    assert schemas.errors(manifest) == []
+    assert manifest['metadata'] == {'name': _NAME, 'namespace': 'rl'}
+
+
+@pytest.mark.parametrize(
+  'path, value',
+  [
+    ('spec.network.enableDNSHostname', True),
+    ('spec.replicatedJobs.0.template.spec.backOffLimit', 1),
+    ('spec.replicatedJobs.0.template.spec.completions', '1'),
+    ('spec.replicatedJobs.1.template.spec.template.spec.volume', []),
+    ('spec.failurePolicy.rules.0.target', []),
+  ],
+)
+def test_the_schemas_refuse_what_is_not_theirs(path, value):
+  manifest = copy.deepcopy(_job_set())
+  at = manifest
+  *parents, last = path.split('.')
+  for key in parents:
+    at = at[int(key) if key.isdigit() else key]
+  at[last] = value
+  assert schemas.errors(manifest) != []
+
+
+def test_the_schemas_refuse_other_objects_fields_too():
+  policy, secret, _ = _render()
+  policy['spec']['egres'] = []
+  secret['stringdata'] = {}
+  assert schemas.errors(policy) != []
+  assert schemas.errors(secret) != []
+
+
+def test_each_task_is_a_pod_that_says_which_it_is():
+  jobs = _jobs()
+  assert list(jobs) == [
+    *('launcher', 'replay', 'variable-server', 'learner', 'actor')
+  ]
+  counts = [job['completions'] for job in jobs.values()]
+  assert counts == [1, 1, 1, 1, 12]
+  for job in jobs.values():
+    assert job['parallelism'] == job['completions']
+    assert job['completionMode'] == 'Indexed'
+  assert _container(jobs['variable-server'])['command'] == [
+    *('python', '-m', 'backends.cluster.join'),
+    'one-123abc-launcher-0-0.one-123abc:7700',
+    'variable_server/$(JOB_COMPLETION_INDEX)',
+    '/etc/launchpad/key',
+  ]
+
+
+def test_the_launcher_has_the_flags_as_they_are():
+  launcher = _jobs(flags=['--config=a=$(HOME)', '--resume'])['launcher']
+  container = _container(launcher)
+  # Of two dollar signs Kubernetes makes one.
+  assert container['command'] == [
+    *('python', 'launch.py', '--config=a=$$(HOME)', '--resume')
+  ]
+  env = {each['name']: each['value'] for each in container['env']}
+  assert env['LAUNCHPAD_LISTEN'] == '7700'
+  assert env['LAUNCHPAD_KEY_FILE'] == '/etc/launchpad/key'
+
+
+def test_a_failed_run_fails_the_job_set_and_a_disruption_does_not():
+  manifest = _job_set()
+  spec, launcher = manifest['spec'], _jobs()['launcher']
+  assert spec['successPolicy']['targetReplicatedJobs'] == ['launcher']
+  (rule,) = spec['failurePolicy']['rules']
+  assert rule['action'] == 'FailJobSet'
+  assert rule['targetReplicatedJobs'] == ['launcher']
+  # The first rule that fits counts.
+  disrupted, failed = launcher['podFailurePolicy']['rules']
+  assert disrupted['action'] == 'Ignore'
+  assert disrupted['onPodConditions'][0]['type'] == 'DisruptionTarget'
+  assert failed['action'] == 'FailJob'
+  assert failed['onExitCodes'] == {'operator': 'In', 'values': [1, 2]}
+
+
+def test_jobs_keep_to_rules_that_no_schema_has():
+  for name, job in _jobs().items():
+    # Kubernetes takes a pod failure policy with nothing else.
+    if 'podFailurePolicy' in job:
+      assert _pod(job)['restartPolicy'] == 'Never'
+      assert job['podReplacementPolicy'] == 'Failed'
+    else:
+      assert job['backoffLimit'] == 2**31 - 1, name
+    assert _pod(job)['terminationGracePeriodSeconds'] > 15
+    mounts = {each['name'] for each in _container(job)['volumeMounts']}
+    assert mounts == {each['name'] for each in _pod(job)['volumes']}
+
+
+def test_only_pods_of_the_run_get_in_and_have_its_key():
+  policy, secret, _ = _render()
+  pods = {'matchLabels': {'jobset.sigs.k8s.io/jobset-name': _NAME}}
+  assert policy['spec'] == {
+    'podSelector': pods,
+    'policyTypes': ['Ingress'],
+    'ingress': [{'from': [{'podSelector': pods}]}],
+  }
+  assert secret['stringData'] == {'key': 'the key'}
+  for job in _jobs().values():
+    (key,) = (each for each in _pod(job)['volumes'] if each['name'] == 'key')
+    assert key['secret'] == {'secretName': _NAME, 'defaultMode': 0o400}
+    # Without it the user who is not root could not read that.
+    # Else the interpreter's start would be deaf to signals.
+    assert _pod(job)['shareProcessNamespace']
+    assert _pod(job)['securityContext']['fsGroup']
+    assert _pod(job)['securityContext']['runAsNonRoot']
+
+
+def test_resources_and_options_are_each_roles_own():
+  jobs = _jobs(given='learner:gpu=2,cpu=8')
+  assert _container(jobs['learner'])['resources'] == {
+    'requests': {'cpu': '8', 'memory': '8Gi'},
+    'limits': {'nvidia.com/gpu': '2'},
+  }
+  assert _container(jobs['replay'])['resources'] == {
+    'requests': {'cpu': '1', 'memory': '1Gi'}
+  }
+  assert _pod(jobs['learner'])['nodeSelector'] == {'cloud/gpu': 'l4'}
+  assert _pod(jobs['learner'])['tolerations'] == [
+    {'key': 'nvidia.com/gpu', 'operator': 'Exists'}
+  ]
+  assert _pod(jobs['actor'])['tolerations'] == [{'key': 'spot', 'value': 'yes'}]
+  assert 'nodeSelector' not in _pod(jobs['launcher'])
+
+
+def test_one_field_is_not_written_as_a_reference_to_another():
+  text = kubernetes_manifests.render(
+    _NAME, _GROUPS, {}, kubernetes_options.parse(_OPTIONS), [], 'key'
+  )
+  assert not re.search(r'[&*]id\d', text)
+
+
+@pytest.mark.parametrize(
+  'directory',
+  ['one', 'Two_runs', '20240101-sac', 'x' * 300, '--', 'ünï', 'a.b'],
+)
+def test_any_directory_makes_a_host_name(directory):
+  name = kubernetes_manifests.name(pathlib.PurePosixPath('/runs') / directory)
+  pod = f'{name}-variable-server-0-99999-abcde'
+  assert re.fullmatch(r'[a-z]([a-z0-9-]*[a-z0-9])?', name)
+  assert len(pod) <= 63
+
+
+def test_names_are_a_directorys_own_and_stay():
+  one, other = (pathlib.PurePosixPath(f'/runs/{each}/one') for each in 'ab')
+  assert kubernetes_manifests.name(one) == kubernetes_manifests.name(one)
+  assert kubernetes_manifests.name(one) != kubernetes_manifests.name(other)
+
+
+@pytest.mark.parametrize(
+  'groups, message',
+  [
+    ({'a' * 60: 1}, 'would be 8. characters long'),
+    ({'a_b': 1, 'a/b': 1}, "two roles would both be 'a-b'"),
+    ({'launcher': 1}, "two roles would both be 'launcher'"),
+  ],
+)
+def test_roles_that_make_no_host_names_are_refused(groups, message):
+  with pytest.raises(ValueError, match=message):
+    _render(groups=groups, options='image=rl:1,volume=claim:/runs')

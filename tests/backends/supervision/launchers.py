@@ -1,0 +1,113 @@
+"""Programs for launchers that tests start as processes of their own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import launchpad as lp
+
+from backends.cluster import joining as joined
+from backends.cluster import links
+from backends.local import local
+from system import stops
+from tests import helpers
+
+
+def _touch(path):
+  pathlib.Path(path).touch()
+
+
+def _polite(directory, name):
+  """Runs until it is asked to stop, and says when that was."""
+  _touch(f'{directory}/{name}.up')
+  lp.wait_for_stop()
+  time.sleep(0.2)
+  pathlib.Path(f'{directory}/{name}.down').write_text(str(time.monotonic()))
+
+
+def _stubborn(directory):
+  """Has a child that ignores everything, in a session of its own."""
+  code = (
+    'import os, signal, time; os.setsid(); '
+    'signal.signal(signal.SIGTERM, signal.SIG_IGN); '
+    f'open("{directory}/child.up", "w"); time.sleep(600)'
+  )
+  subprocess.Popen([sys.executable, '-c', code])
+  _touch(f'{directory}/stubborn.up')
+  while True:
+    time.sleep(1)
+
+
+def staged(directory):
+  """Three roles that stop one after another."""
+  program = helpers.program(
+    server=lambda: _polite(directory, 'server'),
+    learner=lambda: _polite(directory, 'learner'),
+    actor=lambda: _polite(directory, 'actor'),
+  )
+  config = local.LocalConfig(
+    stop_order=[['actor'], ['learner'], ['server']], log_dir=directory
+  )
+  return local.run(program, config=config).exit_code
+
+
+def reporting(directory):
+  """Writes a report after the run's end, which takes a while."""
+  exit_code = staged(directory)
+  time.sleep(1)
+  _touch(f'{directory}/report')
+  return exit_code
+
+
+def stubborn(directory, start, grace):
+  """One task that stops and one that never does, with a child that hides."""
+  program = helpers.program(
+    polite=lambda: _polite(directory, 'polite'),
+    stubborn=lambda: _stubborn(directory),
+  )
+  config = local.LocalConfig(grace=float(grace), start=start, log_dir=directory)
+  return local.run(program, config=config).exit_code
+
+
+def preloading(directory):
+  """Never gets beyond importing."""
+  path = pathlib.Path(directory) / 'endless_import.py'
+  path.write_text(
+    f'import time\nopen("{directory}/importing", "w")\ntime.sleep(600)\n'
+  )
+  sys.path.append(directory)
+  program = helpers.program(node=lambda: None)
+  config = local.LocalConfig(preload=['endless_import'])
+  return local.run(program, config=config).exit_code
+
+
+def crashing(directory):
+  """A task fails, another is noisy until it is stopped."""
+
+  def crash():
+    helpers.wait_until(
+      lambda: os.path.exists(f'{directory}/noisy.up'), 'the noisy task'
+    )
+    raise ValueError('the very first cause')
+
+  def noisy():
+    while not lp.wait_for_stop(0.01):
+      _touch(f'{directory}/noisy.up')
+      print('noise')
+
+  program = helpers.program(noisy=noisy, crash=crash)
+  return local.run(program).exit_code
+
+
+def joining(directory):
+  """Waits for agents, as the launcher does that Kubernetes starts."""
+  stops.begin()
+  key_path = pathlib.Path(directory, 'key')
+  key_path.write_text('the key')
+  os.environ.update({links.LISTEN: '0', links.KEY_FILE: str(key_path)})
+  program = lp.Program('server')
+  program.add_node(lp.CourierNode(dict), label='server')
+  config = local.LocalConfig(log_dir=directory)
+  return joined.run(program, config=config).exit_code

@@ -1,0 +1,183 @@
+"""More and fewer tasks of a program that runs on this machine."""
+
+import pathlib
+import threading
+import types
+
+import launchpad as lp
+
+from backends.local import local
+from backends.supervision import scaling
+from run_files import status
+from tests import helpers
+
+
+def _work(folder, index):
+  (pathlib.Path(folder) / f'worker{index}').touch()
+  while not lp.wait_for_stop(0.05):
+    if (pathlib.Path(folder) / 'end').exists():
+      lp.stop()
+  print('stopped')
+
+
+def _program(folder, count):
+  program = lp.Program('workers')
+  with program.group('worker'):
+    for index in range(count):
+      program.add_node(lp.PyNode(_work, str(folder), index))
+  return program
+
+
+class _Run:
+  """A run in a thread of its own, asked for other numbers of workers."""
+
+  def __init__(self, folder, resize):
+    self._folder = str(folder)
+    self.lines = helpers.Lines()
+    self._thread = threading.Thread(target=self._run, args=[resize])
+    self._thread.start()
+    self.wait_for(2)
+
+  def _run(self, resize):
+    self.result = local.run(
+      _program(self._folder, 2),
+      config=local.LocalConfig(log_dir=self._folder),
+      on_line=self.lines,
+      resize=resize,
+    )
+
+  def ask(self, count):
+    return self.answer(self.request(count))
+
+  def request(self, count):
+    return scaling.request(self._folder, 'worker', count)
+
+  def answer(self, key):
+    helpers.wait_until(
+      lambda: scaling.answer(self._folder, key) is not None, 'answer'
+    )
+    return scaling.answer(self._folder, key)
+
+  def wait_for(self, count):
+    def has():
+      try:
+        tasks = status.read(self._folder)['tasks']
+      except FileNotFoundError:
+        return False
+      return [task['state'] for task in tasks] == ['running'] * count
+
+    helpers.wait_until(has, f'{count} workers')
+
+  def end(self):
+    (pathlib.Path(self._folder) / 'end').touch()
+    self._thread.join(30)
+    return self.result
+
+
+def test_workers_come_and_go(tmp_path):
+  run = _Run(tmp_path, lambda label, count: _program(tmp_path, count))
+  assert run.ask(4) == ''
+  run.wait_for(4)
+  helpers.wait_until((tmp_path / 'worker3').exists, 'work of the fourth')
+  assert run.ask(1) == ''
+  run.wait_for(1)
+  assert run.lines.of('worker/3') == ['stopped']
+  assert run.ask(2) == ''
+  run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+def test_a_program_that_cannot_be_made_leaves_the_run_as_it_was(tmp_path):
+  def resize(label, count):
+    if count > 2:
+      raise ValueError(f'no {label} beyond 2')
+    return _program(tmp_path, count)
+
+  run = _Run(tmp_path, resize)
+  assert run.ask(3) == 'ValueError: no worker beyond 2'
+  run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+def test_what_is_no_request_is_left_out_and_the_run_goes_on(tmp_path):
+  run = _Run(tmp_path, lambda label, count: _program(tmp_path, count))
+  texts = ['{"label":', '[]', '{"label": "worker", "count": "3"}', '\udcff']
+  for index, text in enumerate(texts):
+    content = text.encode(errors='surrogateescape')
+    (tmp_path / f'scale-{index}.json').write_bytes(content)
+    assert run.answer(str(index))
+  assert run.ask(3) == ''
+  run.wait_for(3)
+  assert run.end().exit_code == 0
+
+
+def test_a_run_of_fixed_size_says_so(tmp_path):
+  run = _Run(tmp_path, None)
+  assert 'fixed' in run.ask(3)
+  run.wait_for(2)
+  assert run.end().exit_code == 0
+
+
+def test_who_asks_at_the_same_time_gets_an_answer_of_their_own(tmp_path):
+  def resize(label, count):
+    if count > 4:
+      raise ValueError(f'no {label} beyond 4')
+    return _program(tmp_path, count)
+
+  run = _Run(tmp_path, resize)
+  keys = [run.request(count) for count in (5, 3, 6, 4)]
+  answers = [run.answer(key) for key in keys]
+  refused = 'ValueError: no worker beyond 4'
+  assert answers == [refused, '', refused, '']
+  run.wait_for(4)
+  assert run.end().exit_code == 0
+
+
+def test_what_is_asked_for_no_more_is_not_done(tmp_path):
+  key = scaling.request(str(tmp_path), 'worker', 4)
+  scaling.withdraw(str(tmp_path), key)
+  assert not list(tmp_path.iterdir())
+
+
+def test_it_is_done_when_the_new_tasks_run(tmp_path):
+  class Boss:
+    is_stopping = False
+    runs = {}
+
+    def note(self, text):
+      pass
+
+    def add(self, run):
+      self.runs[f'worker/{len(self.runs)}'] = run
+
+  boss = Boss()
+  fresh = types.SimpleNamespace(
+    state='waiting', task=types.SimpleNamespace(label='worker')
+  )
+  roster = types.SimpleNamespace(enlist=lambda program: [fresh])
+  scaler = scaling.Scaler(str(tmp_path), lambda *_: None, lambda names: None)
+  key = scaling.request(str(tmp_path), 'worker', 1)
+
+  def look():
+    scaler.look(boss, roster)
+    return scaling.answer(str(tmp_path), key)
+
+  helpers.wait_until(lambda: look() is not None or boss.runs, 'the task')
+  for fresh.state in ('waiting', 'starting', 'lost', 'starting'):
+    assert look() is None
+  fresh.state = 'running'
+  assert look() == ''
+
+
+def test_a_run_that_stops_meanwhile_says_so(tmp_path):
+  boss = types.SimpleNamespace(is_stopping=False, runs={}, note=print)
+  is_there = threading.Event()
+  scaler = scaling.Scaler(
+    str(tmp_path), lambda *_: None, lambda names: is_there.wait(30)
+  )
+  key = scaling.request(str(tmp_path), 'worker', 1)
+  scaler.look(boss, None)
+  boss.is_stopping = True
+  scaler.look(boss, None)
+  assert scaling.answer(str(tmp_path), key) == 'the run stops'
+  is_there.set()

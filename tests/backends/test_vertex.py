@@ -1,0 +1,105 @@
+"""What Vertex AI is asked for; Docker and the cloud themselves are not here."""
+
+import pathlib
+
+import pytest
+from launchpad.launch import signal_handling
+
+from backends import resources
+from backends.vertex import launchpad_vertex
+from cli import settings
+from cli import vertex as vertex_run
+from tests.programs import samples
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_MISSING = 'XManager is missing: .venv/bin/uv pip install -r tools/vertex.lock'
+
+
+class _Experiment:
+  """What `xm_local.create_experiment` makes, as far as Launchpad asks it."""
+
+  def __init__(self):
+    self.containers = []
+    self.jobs = None
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, *args):
+    pass
+
+  def package(self, packageables):
+    (packageable,) = packageables
+    # Launchpad removes the folder when the interpreter ends, not before.
+    self.containers.append(packageable.executable_spec)
+    return [packageable]
+
+  def add(self, group):
+    self.jobs = list(group.jobs.values())
+
+
+@pytest.fixture
+def experiment(monkeypatch):
+  xm_local = pytest.importorskip('xmanager.xm_local', reason=_MISSING)
+  result = _Experiment()
+  monkeypatch.setattr(
+    xm_local, 'create_experiment', lambda experiment_title: result
+  )
+  # These would outlive the test.
+  for name in ('exit_gracefully_on_sigint', 'exit_gracefully_on_sigquit'):
+    monkeypatch.setattr(signal_handling, name, lambda: None)
+  return result
+
+
+def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
+  given = resources.parse('learner:gpu=2,cpu=8')
+  run = samples.SETTINGS
+  assert vertex_run.submit(run, tmp_path, given, 'gpu=V100') == 0
+  asked = [job.executor.requirements for job in experiment.jobs]
+  shown = [(str(each.task_requirements), each.replicas) for each in asked]
+  # Three actors, an evaluator and three servers.
+  assert shown == [('CPU: 8.0, V100: 2.0', 1), ('CPU: 1.0', 7)]
+  for container in experiment.containers:
+    folder = pathlib.Path(container.path)
+    assert {'launch.py', 'nodes', 'job.pkl'} <= {
+      p.name for p in folder.iterdir()
+    }
+    assert not (folder / '.venv').exists()
+    packages = (folder / 'requirements.txt').read_text().splitlines()
+    assert 'dm-launchpad==0.5.0' in packages
+    assert 'jax[cuda12]==0.6.2' in packages
+    assert f'WORKDIR {folder.name}' in container.docker_instructions
+
+
+def test_packages_of_an_image_are_those_of_the_lock_file():
+  lock = (_ROOT / 'requirements.lock').read_text()
+  packages = launchpad_vertex.requirements(lock, gpu=False).splitlines()
+  assert 'protobuf==3.19.6' in packages
+  assert not any('cuda' in each or '--hash' in each for each in packages)
+
+
+@pytest.mark.parametrize(
+  'text, message',
+  [
+    ('gpu', 'name=value'),
+    ('cpu=2', 'kind of GPU'),
+    ('x:gpu=T4', 'kind of GPU'),
+  ],
+)
+def test_other_options_are_refused(text, message):
+  with pytest.raises(settings.WrongUsage, match=f'--vertex: .*{message}'):
+    vertex_run.gpu_kind(text)
+
+
+def test_what_is_not_there_is_refused(monkeypatch):
+  pytest.importorskip('xmanager', reason=_MISSING)
+  monkeypatch.setenv('GOOGLE_CLOUD_BUCKET_NAME', 'bucket')
+  run_dir = pathlib.Path('/gcs/bucket/run')
+  vertex_run.check('gpu=a100', run_dir)
+  with pytest.raises(settings.WrongUsage, match="no GPU 'GTX'"):
+    vertex_run.check('gpu=GTX', run_dir)
+  with pytest.raises(settings.WrongUsage, match='gcsfuse BUCKET /gcs/BUCKET'):
+    vertex_run.check('', pathlib.Path('/home/me/run'))
+  monkeypatch.delenv('GOOGLE_CLOUD_BUCKET_NAME')
+  with pytest.raises(settings.WrongUsage, match='GOOGLE_CLOUD_BUCKET_NAME'):
+    vertex_run.check('', run_dir)

@@ -1,0 +1,119 @@
+"""What the tests of real processes share."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import launchpad as lp
+
+from backends.local import local
+
+MARKER = 'BACKENDS_TEST_RUN'
+
+
+class Lines:
+  """An `on_line` that keeps what it is given."""
+
+  def __init__(self):
+    self.all = []
+
+  def __call__(self, label, index, text):
+    self.all.append((f'{label}/{index}', text))
+
+  def of(self, task):
+    return [text for name, text in self.all if name == task]
+
+
+def program(**functions):
+  """A program of `lp.PyNode`s; a list of functions is a group."""
+  result = lp.Program('test')
+  for label, group in functions.items():
+    with result.group(label):
+      for function in group if isinstance(group, list) else [group]:
+        result.add_node(lp.PyNode(function))
+  return result
+
+
+def run(the_program, **config):
+  """Runs a program; returns its result and its lines."""
+  lines = Lines()
+  config = local.LocalConfig(**config)
+  return local.run(the_program, config=config, on_line=lines), lines
+
+
+def wait_until(condition, what, timeout=30.0):
+  """Returns the first true value of `condition()`."""
+  deadline = time.monotonic() + timeout
+  while not (value := condition()):
+    if time.monotonic() > deadline:
+      raise TimeoutError(f'waited {timeout} s for {what}')
+    time.sleep(0.02)
+  return value
+
+
+def marked(marker):
+  """The pids of living processes with `marker` in their environment."""
+  found = []
+  for name in filter(str.isdigit, os.listdir('/proc')):
+    with contextlib.suppress(OSError), open(f'/proc/{name}/environ', 'rb') as f:
+      if f'{MARKER}={marker}'.encode() in f.read().split(b'\0'):
+        found.append(int(name))
+  return found
+
+
+def assert_nothing_left(marker, timeout=10.0):
+  wait_until(
+    lambda: not marked(marker), f'the processes of {marker} to end', timeout
+  )
+
+
+class Launcher:
+  """A launcher in a process of its own, to send signals to."""
+
+  def __init__(self, main, directory, *args):
+    """Starts `launchers.<main>(directory, *args)` in a process of its own."""
+    self.marker = str(directory)
+    code = (
+      'import sys; from tests.backends.supervision import launchers; '
+      f'sys.exit(launchers.{main}(*sys.argv[1:]))'
+    )
+    self.process = subprocess.Popen(
+      [sys.executable, '-c', code, str(directory), *args],
+      env={**os.environ, MARKER: self.marker},
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      start_new_session=True,
+    )
+    self.directory = directory
+
+  def wait_for_file(self, name):
+    path = self.directory / name
+    wait_until(path.exists, f'{path}')
+    return path
+
+  def interrupt_terminal(self):
+    """Does what a terminal does at Ctrl-C: signals the whole foreground."""
+    os.killpg(self.process.pid, signal.SIGINT)
+
+  def end(self, timeout=40.0):
+    """Returns exit code, standard output and standard error."""
+    try:
+      stdout, stderr = self.process.communicate(timeout=timeout)
+    finally:
+      self.process.kill()
+    return self.process.returncode, stdout, stderr
+
+
+@contextlib.contextmanager
+def launcher(main, directory, *args):
+  """A `Launcher` which is killed at the end if it is still there."""
+  it = Launcher(main, directory, *args)
+  try:
+    yield it
+  finally:
+    it.process.kill()
+    it.process.communicate()
