@@ -14,15 +14,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import launchpad as lp
-
 from run_files import whole_files
 
 if TYPE_CHECKING:
+  import launchpad as lp
+
   from backends.supervision import run_tasks, supervisor
 
 # Called with a role and a number; returns the program with so many tasks of it.
-Resize = Callable[[str, int], lp.Program]
+Resize = Callable[[str, int], 'lp.Program']
 # Until new tasks run: their nodes import what they need first.
 SETTLE_SECS = 240.0
 _REQUEST, _ANSWER = 'scale-{}.json', 'scaled-{}.json'
