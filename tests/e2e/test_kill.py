@@ -25,10 +25,10 @@ _ROLES = (
 # The counter hears who has the run's key.
 _REPORT = """
 import sys
-from backends import calls
+from rpc import courier_stand_in
 from nodes import counter_client
 _, folder, address, limit = sys.argv
-calls.install(folder, '127.0.0.1')
+courier_stand_in.install(folder, '127.0.0.1')
 counter = counter_client.CounterClient(address)
 missing = int(limit) - counter.get_counts()['actor_steps']
 counter.report('test', {'actor_steps': missing})

@@ -26,7 +26,7 @@ else:
 # A server as an ordinary user has it, guarded once somebody is in already.
 _SERVE = """
 import encodings.idna, os, socket, sys
-from backends import port_guard
+from backends.process import port_guard
 os.setgroups([]), os.setgid(65534), os.setuid(65534)
 server = socket.create_server(('', 7799))
 print('listens', flush=True)

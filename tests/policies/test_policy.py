@@ -39,7 +39,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 
 import numpy as np
-from programs import policy
+from policies import policy
 
 act = policy.load(sys.argv[1])
 played = np.load(sys.argv[2])

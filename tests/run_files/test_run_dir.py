@@ -10,7 +10,7 @@ from tests.e2e import runs
 
 _TAKE = """
 import pathlib, sys
-from reporting import run_dir
+from run_files import run_dir
 run_dir.take(pathlib.Path(sys.argv[1]))
 print('taken', flush=True)
 sys.stdin.read()

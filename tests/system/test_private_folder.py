@@ -15,8 +15,8 @@ from tests import helpers
 _ROOT = pathlib.Path(__file__).parents[2]
 _CODE = """
 import time
-from backends import private
-with private.folder('mine') as path:
+from system import private_folder
+with private_folder.folder('mine') as path:
   open(f'{path}/secret', 'w').close()
   print(path, flush=True)
   time.sleep(600)

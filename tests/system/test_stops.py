@@ -31,7 +31,7 @@ def _python(code, **how):
 def test_no_callback_swallows_a_signal(signum):
   done = _python(f"""
     import os, time
-    from backends import stops
+    from system import stops
 
     class Swallows:
       # What is raised here Python prints and forgets, as in a JAX callback.
@@ -48,7 +48,7 @@ def test_no_callback_swallows_a_signal(signum):
 def test_what_was_begun_is_undone(tmp_path):
   done = _python(f"""
     import os, signal
-    from backends import stops
+    from system import stops
 
     stops.begin()
     with stops.undoing(lambda: os.rmdir({str(tmp_path / 'outer')!r})):
@@ -64,7 +64,7 @@ def test_an_ignored_signal_stays_ignored():
   done = _python(
     """
     import os, signal
-    from backends import stops
+    from system import stops
 
     stops.begin()
     os.kill(os.getpid(), signal.SIGHUP)

@@ -10,7 +10,7 @@ import pytest
 _ROOT = pathlib.Path(__file__).parents[2]
 _CODE = """
 import sys
-from backends import stops, streams
+from system import stops, streams
 streams.begin()
 for stream in (sys.stdout, sys.stderr):
   print('x' * 100_000, file=stream)
@@ -52,7 +52,7 @@ def test_a_process_goes_on(tmp_path, how):
 def test_a_slow_reader_gets_everything():
   code = """
 import os
-from backends import streams
+from system import streams
 os.set_blocking(1, False)
 streams.begin()
 print('x' * 1_000_000, flush=True)

@@ -9,7 +9,7 @@ from tests.view import terminals
 
 _PROLOGUE = """
 import os, pathlib, sys, time
-from programs import settings
+from cli import settings
 from view import live
 values = dict.fromkeys(settings.NAMES)
 run = settings.Settings(**{**values, 'agent': 'sac', 'env': 'x',

@@ -16,7 +16,7 @@ from tests import helpers
 # What an ordinary user sees: the guard on, and a client from here let in.
 _AS_SOMEBODY = """
 import encodings.idna, os, socket
-from backends import port_guard
+from backends.process import port_guard
 if os.getuid() == 0:
   os.setgroups([]), os.setgid(65534), os.setuid(65534)
 port_guard.check()
