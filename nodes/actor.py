@@ -2,10 +2,9 @@
 
 import contextlib
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 from acme import adders, core, environment_loop
-from acme.adders.reverb import base, sequence
 from acme.utils import loggers, observers
 
 import container
@@ -48,7 +47,7 @@ class ActorLoop(core.Worker):
   def run_episode(self) -> loggers.LoggingData:
     """Runs one episode and logs it; returns the row."""
     result = self._watch.try_until_finite(
-      self._loop.run_episode, lambda: forget_episode(self._adder)
+      self._loop.run_episode, lambda: acme_internals.forget_episode(self._adder)
     )
     self._watch.end_episode()
     self._logger.write(result)
@@ -57,20 +56,6 @@ class ActorLoop(core.Worker):
   def close(self) -> None:
     """Counts the steps of an episode that was broken off."""
     self._steps.close()
-
-
-def forget_episode(adder: adders.Adder | None) -> None:
-  """Has an adder begin anew, where an episode breaks off.
-
-  Acme's have no way for that: they leave a step open for its action.
-  """
-  if isinstance(adder, base.ReverbAdder) and adder._add_first_called:
-    adder._writer.append({})
-  if isinstance(adder, sequence.SequenceAdder):
-    # Where one writes on over the end of episodes, its own does nothing.
-    base.ReverbAdder.reset(adder)
-  elif adder is not None:
-    adder.reset()
 
 
 class WeightsObserver(observers.EnvLoopObserver):

@@ -114,4 +114,4 @@ class CounterNode(worker.Node):
   """A Courier node around a `GlobalCounter`."""
 
   def create_handle(self) -> CounterHandle:
-    return self._track_handle(CounterHandle(self._address))
+    return self._track_handle(CounterHandle(self.courier_address))

@@ -1,5 +1,6 @@
 """Counting in every other process, and reporting to the counter's."""
 
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -100,43 +101,58 @@ class Counter(counting.Counter):
       time_delta: seconds between reports; 0 reports each increment.
     """
     super().__init__(parent, prefix, time_delta)
+    self._reports_to = parent
+    self._key_prefix = f'{prefix}_' if prefix else ''
+    self._every_seconds = time_delta
     self._source = f'{prefix}-{uuid.uuid4().hex}'
     self._totals: dict[str, Number] = {}
+    self._totals_lock = threading.Lock()
+    # The totals at the last report, and what the program's counts were then.
     self._reported: dict[str, Number] = {}
+    self._counts_of_all: dict[str, Number] = {}
     self._reported_at = float('-inf')
 
   def increment(self, **counts: Number) -> dict[str, Number]:
-    with self._lock:
+    """Adds to the totals; returns what `get_counts` does."""
+    with self._totals_lock:
       for name, value in counts.items():
-        key = f'{self._prefix}_{name}' if self._prefix else name
+        key = self._key_prefix + name
         self._totals[key] = self._totals.get(key, 0) + value
     return self.get_counts()
 
   def get_counts(self) -> dict[str, Number]:
     """Returns the program's counts at the last report, plus ours since then."""
-    if time.monotonic() - self._reported_at >= self._time_delta:
+    if time.monotonic() - self._reported_at >= self._every_seconds:
       self.sync()
     return self.known_counts()
 
   def known_counts(self) -> dict[str, Number]:
-    """Returns the same, and asks nobody."""
-    counts = dict(self._cache)
-    with self._lock:
+    """Returns the same as `get_counts`, and never reports."""
+    counts = dict(self._counts_of_all)
+    with self._totals_lock:
       for name, value in self._totals.items():
         fresh = value - self._reported.get(name, 0)
         counts[name] = counts.get(name, 0) + fresh
     return counts
 
   def finish(self, away_seconds: float) -> None:
-    """Reports what was not reported yet, to a counter that may be away."""
-    self._parent.away_seconds = self._parent.full_seconds = away_seconds
+    """Reports what was not reported yet, to a counter that may be away.
+
+    Args:
+      away_seconds: how long to wait for a counter that does not answer.
+
+    Raises:
+      ConnectionError: it did not answer, and these counts are lost.
+    """
+    client = self._reports_to
+    client.away_seconds = client.full_seconds = away_seconds
     if self._totals != self._reported:
       self.sync()
 
   def sync(self) -> None:
-    """Reports now."""
-    with self._lock:
+    """Reports the totals now."""
+    with self._totals_lock:
       totals = dict(self._totals)
-    self._cache = self._parent.report(self._source, totals)
+    self._counts_of_all = self._reports_to.report(self._source, totals)
     self._reported = totals
     self._reported_at = time.monotonic()

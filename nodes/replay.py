@@ -41,14 +41,15 @@ class ReplayNode(lp.ReverbNode):
       checkpointing: how they are kept; None begins empty at every start.
     """
     super().__init__(make_tables)
+    self._make_tables = make_tables
     self._checkpointing = checkpointing
 
   def run(self) -> None:
     """Serves until the program stops."""
-    port = lp_address.get_port_from_address(self._address.resolve())
+    port = lp_address.get_port_from_address(self.reverb_address.resolve())
     keep = self._checkpointing
     server = reverb.Server(
-      worker.make(self._priority_tables_fn),
+      worker.make(self._make_tables),
       port,
       keep and checkpointers_lib.DefaultCheckpointer(keep.directory),
     )

@@ -34,7 +34,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
   def reset(self) -> dm_env.TimeStep:
     self._episodes += 1
     self._episode_steps = 0
-    timestep = self._call(self._environment.reset)
+    timestep = self._call(self.environment.reset)
     self._check('observation', timestep.observation)
     return timestep
 
@@ -42,7 +42,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     self._steps += 1
     self._episode_steps += 1
     self._check('action', action)
-    timestep = self._call(self._environment.step, action)
+    timestep = self._call(self.environment.step, action)
     self._check('reward', timestep.reward)
     self._check('discount', timestep.discount)
     self._check('observation', timestep.observation)
@@ -57,7 +57,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
       return
     try:
       self._is_closed = True
-      self._environment.close()
+      self.environment.close()
     finally:
       self._in_use.release()
 

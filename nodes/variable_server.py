@@ -6,17 +6,17 @@ from typing import Any
 import launchpad as lp
 import reverb
 from launchpad import address as lp_address
-from launchpad.nodes.reverb import node as reverb_node
+from launchpad.nodes import base
 
 import container
 from nodes import worker
 
 
-class VariableServerHandle(reverb_node.ReverbHandle):
+class VariableServerHandle(base.Handle[container.ReverbVariableContainer]):
   """Dereferences to a `container.ReverbVariableContainer` of the node."""
 
   def __init__(self, address: lp.Address, container_kwargs: dict[str, Any]):
-    super().__init__(address)
+    self._address = address
     self._container_kwargs = container_kwargs
 
   def dereference(self) -> container.ReverbVariableContainer:
@@ -41,16 +41,17 @@ class VariableServerNode(lp.ReverbNode):
       **container_kwargs: passed to each client's `ReverbVariableContainer`.
     """
     super().__init__(make_tables)
+    self._make_tables = make_tables
     self._container_kwargs = container_kwargs
 
   def run(self) -> None:
     """Serves until the program stops."""
-    port = lp_address.get_port_from_address(self._address.resolve())
+    port = lp_address.get_port_from_address(self.reverb_address.resolve())
     # It waits for whoever waits for a first value.
-    worker.keep(reverb.Server(worker.make(self._priority_tables_fn), port))
+    worker.keep(reverb.Server(worker.make(self._make_tables), port))
     lp.wait_for_stop()
 
   def create_handle(self) -> VariableServerHandle:
     return self._track_handle(
-      VariableServerHandle(self._address, self._container_kwargs)
+      VariableServerHandle(self.reverb_address, self._container_kwargs)
     )

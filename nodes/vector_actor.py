@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import dm_env
 import jax
@@ -19,7 +19,6 @@ from acme.jax import utils
 from acme.utils import loggers
 from acme.utils import observers as observers_lib
 
-from nodes import actor as actor_lib
 from nodes import finite
 from nodes import steps as steps_lib
 
@@ -49,8 +48,7 @@ class BatchedPolicy:
       )
     self._actor = actor
     self._keys = [*random_keys]
-    init, select_action = actor._init, actor._policy
-    get_extras = actor._get_extras
+    init, select_action, get_extras, _ = acme_internals.pure_functions(actor)
 
     def act(parameters, observation, state):
       action, state = select_action(parameters, observation, state)
@@ -81,8 +79,7 @@ class BatchedPolicy:
     self._keys[row], key = jax.random.split(self._keys[row])
     self._first_states = self._replace_row(self._first_states, row, key)
     self._is_first[row] = True
-    if self._actor._per_episode_update:
-      self._actor._variable_client.update_and_wait()
+    acme_internals.update_before_episode(self._actor)
 
   def act(self, observations: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Returns each row's action and what its adder keeps beside it.
@@ -91,7 +88,7 @@ class BatchedPolicy:
       observations: a nest a row, each as the environment gave it.
     """
     batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
-    parameters = self._actor._params
+    parameters = acme_internals.parameters(self._actor)
     if self._is_first.all():
       result = self._act(parameters, batch, self._first_states)
     elif self._is_first.any():
@@ -159,7 +156,7 @@ class Lane:
 
   def forget(self) -> None:
     """Has the adder begin anew, where the episode breaks off."""
-    actor_lib.forget_episode(self.adder)
+    acme_internals.forget_episode(self.adder)
 
   def end(self, counter: steps_lib.StepCounter) -> dict[str, Any]:
     """Counts the episode; returns the row that Acme's loop would."""

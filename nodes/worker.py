@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-import compat  # noqa: F401
+from compat import launchpad_internals
 
 import launchpad as lp
 from absl import logging
@@ -90,11 +90,11 @@ def make(function: Callable[[], _T]) -> _T:
     return function()
 
 
-class Node(lp.CourierNode):
+class Node(launchpad_internals.CourierNode):
   """A Courier node that a stop ends while it is still being made, too."""
 
-  def _construct_instance(self) -> Any:
-    return make(super()._construct_instance)
+  def construct_instance(self) -> Any:
+    return make(super().construct_instance)
 
 
 @contextlib.contextmanager
@@ -110,7 +110,7 @@ def exits_fail() -> Iterator[None]:
     yield
   except SystemExit as e:
     # The launcher, which makes some parts first, has no manager.
-    manager = getattr(worker_manager._WORKER_MANAGERS, 'manager', None)
+    manager = launchpad_internals.find_worker_manager()
     if manager is not None and manager.wait_for_stop(0):
       raise
     raise RuntimeError(
@@ -227,7 +227,7 @@ class _LoopThread(threading.Thread):
 
   def run(self) -> None:
     context.set_context(self._context)
-    worker_manager._WORKER_MANAGERS.manager = self._manager
+    launchpad_internals.set_worker_manager(self._manager)
     try:
       with exits_fail():
         self._loop()

@@ -8,9 +8,9 @@ import hashlib
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import jax
 import jax.export
@@ -19,7 +19,6 @@ import numpy as np
 import safetensors.numpy
 from acme import core, specs
 from acme.agents.jax import actors
-from acme.jax.types import PRNGKey
 
 from nodes import finite
 from nodes import learner as learner_lib
@@ -85,9 +84,17 @@ def export(
     OSError: the folder cannot be written.
   """
   spec = experiment.get_environment_spec()
-  pure = _pure(make_actor(experiment, variable_source))
-  parameters = _named_leaves(pure.parameters)
-  functions = _functions(pure, spec)
+  actor = make_actor(experiment, variable_source)
+  if not isinstance(actor, actors.GenericActor):
+    raise ExportError(
+      f'{type(actor).__name__} does not show the policy that is in it; have '
+      "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
+      'which is made of pure functions'
+    )
+  pure = acme_internals.pure_functions(actor)
+  nest = acme_internals.parameters(actor)
+  parameters = _named_leaves(nest)
+  functions = _functions(pure, nest, spec)
   content = {
     policy.PARAMETERS: safetensors.numpy.save(parameters),
     **{name: f.mlir_module_serialized for name, f in functions.items()},
@@ -130,25 +137,6 @@ def make_actor(
   )
 
 
-class _Pure(NamedTuple):
-  """What is inside an `actors.GenericActor`, which shows none of it."""
-
-  parameters: Any
-  random_key: PRNGKey
-  init: Any
-  select_action: Any
-
-
-def _pure(actor: core.Actor) -> _Pure:
-  if not isinstance(actor, actors.GenericActor):
-    raise ExportError(
-      f'{type(actor).__name__} does not show the policy that is in it; have '
-      "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
-      'which is made of pure functions'
-    )
-  return _Pure(actor._params, actor._random_key, actor._init, actor._policy)
-
-
 def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
   """Returns the leaves by their paths, in order."""
   leaves, _ = jax.tree_util.tree_flatten_with_path(parameters)
@@ -167,10 +155,12 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
 
 
 def _functions(
-  pure: _Pure, spec: specs.EnvironmentSpec
+  pure: acme_internals.PureFunctions,
+  parameters: Any,
+  spec: specs.EnvironmentSpec,
 ) -> dict[str, jax.export.Exported]:
   """Returns the policy's functions, of lists of leaves in place of nests."""
-  parameters, parameters_tree = _types(pure.parameters)
+  parameters, parameters_tree = _types(parameters)
   state, state_tree = _types(jax.eval_shape(pure.init, pure.random_key))
   observation, observation_tree = _types(spec.observations)
 

@@ -4,12 +4,11 @@ dm-acme 0.4.0, the last release, and the repository's later code disagree about
 what a builder's methods take. The nodes speak the later form, which tells more.
 """
 
-import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import jax
 import reverb
@@ -106,25 +105,12 @@ class ReleasedFormBuilder:
     replay_client=None,
     counter=None,
   ):
-    builder = _with_logger(self._builder, logger_fn)
+    builder = acme_internals.with_logger(
+      self._builder, lambda: logger_fn('learner', 'learner_steps', 0)
+    )
     return builder.make_learner(
       random_key, networks, dataset, replay_client, counter
     )
-
-
-def _with_logger(builder: Any, logger_fn: Callable[..., loggers.Logger]) -> Any:
-  """Returns a copy whose learner logs to `logger_fn`'s logger.
-
-  The released form has no argument for it: its builders take a `logger_fn` when
-  they are made and keep it as `_logger_fn`. One that makes a logger is left
-  alone; Acme's default, which makes None, is replaced.
-  """
-  own = getattr(builder, '_logger_fn', None)
-  if own is None or own() is not None:
-    return builder
-  builder = copy.copy(builder)
-  builder._logger_fn = lambda: logger_fn('learner', 'learner_steps', 0)
-  return builder
 
 
 def make_actor_of_either_form(

@@ -15,16 +15,19 @@ from nodes.saving import journal
 from tests.run_files import disks
 
 
-class _LosesAnswers:
-  """A parent whose answers get lost after they took effect."""
+class _UnreliableCounter:
+  """A counter that can be replaced, and whose answers can get lost.
 
-  def __init__(self, parent):
-    self._parent = parent
-    self.broken = False
+  An answer is lost after the report took effect.
+  """
+
+  def __init__(self, counter):
+    self.counter = counter
+    self.loses_answers = False
 
   def report(self, source, totals):
-    counts = self._parent.report(source, totals)
-    if self.broken:
+    counts = self.counter.report(source, totals)
+    if self.loses_answers:
       raise ConnectionError('answer lost')
     return counts
 
@@ -41,12 +44,12 @@ def test_counts_of_all_processes_add_up():
 
 def test_a_report_whose_answer_was_lost_counts_once():
   parent = counter_lib.GlobalCounter()
-  flaky = _LosesAnswers(parent)
-  actor = counter_client.Counter(flaky, 'actor', 0.0)
-  flaky.broken = True
+  unreliable = _UnreliableCounter(parent)
+  actor = counter_client.Counter(unreliable, 'actor', 0.0)
+  unreliable.loses_answers = True
   with pytest.raises(ConnectionError):
     actor.increment(steps=5)
-  flaky.broken = False
+  unreliable.loses_answers = False
   assert actor.increment(steps=2)['actor_steps'] == 7
   assert parent.get_counts() == {'actor_steps': 7}
 
@@ -106,9 +109,10 @@ def test_a_restarted_actor_adds_to_what_it_had_counted():
 
 
 def test_a_restarted_counter_gets_the_totals_again():
-  actor = counter_client.Counter(counter_lib.GlobalCounter(), 'actor', 0.0)
+  restarting = _UnreliableCounter(counter_lib.GlobalCounter())
+  actor = counter_client.Counter(restarting, 'actor', 0.0)
   actor.increment(steps=5)
-  actor._parent = counter_lib.GlobalCounter()
+  restarting.counter = counter_lib.GlobalCounter()
   assert actor.increment(steps=1)['actor_steps'] == 6
 
 

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-import compat  # noqa: F401
+from compat import launchpad_internals
 
 import pytest
 from acme.jax import utils
@@ -40,10 +40,10 @@ class _Loop:
 @pytest.fixture
 def manager():
   manager = _Manager()
-  worker_manager._WORKER_MANAGERS.manager = manager
+  launchpad_internals.set_worker_manager(manager)
   context.set_context(context.LaunchContext())
   yield manager
-  del worker_manager._WORKER_MANAGERS.manager
+  launchpad_internals.set_worker_manager(None)
 
 
 def test_a_loop_that_ends_is_closed_after(manager):

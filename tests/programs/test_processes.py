@@ -2,12 +2,11 @@
 
 import dataclasses
 
-import compat  # noqa: F401
+from compat import launchpad_internals
 
 import pytest
 import reverb
 from launchpad import context
-from launchpad.launch import worker_manager
 
 import container
 from nodes import counter
@@ -42,10 +41,10 @@ def stopped():
   """This process is that of a node which is to stop."""
   manager = test_worker._Manager()
   manager.stop()
-  worker_manager._WORKER_MANAGERS.manager = manager
+  launchpad_internals.set_worker_manager(manager)
   context.set_context(context.LaunchContext())
   yield
-  del worker_manager._WORKER_MANAGERS.manager
+  launchpad_internals.set_worker_manager(None)
 
 
 @pytest.fixture
