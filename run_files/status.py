@@ -1,5 +1,6 @@
 """The state of a run in a file, for other processes to read."""
 
+import enum
 import json
 import os
 import socket
@@ -30,6 +31,49 @@ _OF_TASK = {
   'exit_code': _INT_OR_NONE,
   'addresses': list,
 }
+
+
+class _Text(str, enum.Enum):
+  """A name that is written, read and shown as its text."""
+
+  __str__ = str.__str__
+
+
+class RunState(_Text):
+  """What a run's launcher does."""
+
+  STARTING = 'starting'
+  RUNNING = 'running'
+  STOPPING = 'stopping'
+  ENDED = 'ended'
+
+
+class TaskState(_Text):
+  """What a task does.
+
+  `backends.supervision` decides when a task goes from one state to another.
+  """
+
+  # Not started yet.
+  WAITING = 'waiting'
+  # Its process imports what it needs.
+  STARTING = 'starting'
+  RUNNING = 'running'
+  # Its process ended, and is about to be started again.
+  BACKOFF = 'backoff'
+  # Its machine is lost, and another is waited for.
+  LOST = 'lost'
+  # Its process stops, and is then started again.
+  RENEWING = 'renewing'
+  # Its process stops because the run is to have fewer of this role.
+  LEAVING = 'leaving'
+  # Its process stops because the run does.
+  STOPPING = 'stopping'
+  # These four are for good.
+  FINISHED = 'finished'
+  FAILED = 'failed'
+  STOPPED = 'stopped'
+  KILLED = 'killed'
 
 
 def write(directory: str, state: dict[str, Any]) -> None:
