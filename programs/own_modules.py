@@ -14,21 +14,21 @@ import types
 from collections.abc import Iterator
 
 PREFIX = 'module:'
-# In between the command line and one's own code, in this folder and in others.
+# The files that call code of one's own, from this repository's root.
 _MACHINERY = (
-  'agents/__init__.py',
-  'agents/overrides.py',
-  'environments/adapter.py',
-  'environments/factory.py',
-  'environments/forms.py',
-  'environments/gym.py',
-  'environments/module.py',
-  'own_modules.py',
-  'play.py',
-  'processes.py',
-  'settings.py',
-  'tables.py',
-  'video.py',
+  'cli/settings.py',
+  'policies/play.py',
+  'policies/video.py',
+  'programs/agents/__init__.py',
+  'programs/agents/overrides.py',
+  'programs/environments/adapter.py',
+  'programs/environments/factory.py',
+  'programs/environments/forms.py',
+  'programs/environments/gym.py',
+  'programs/environments/module.py',
+  'programs/own_modules.py',
+  'programs/processes.py',
+  'programs/replay_tables.py',
 )
 _LIBRARIES = ('/site-packages/acme/', '/site-packages/gymnasium/')
 
@@ -54,11 +54,11 @@ class OwnCodeError(RuntimeError):
 
 def _is_machinery(frame: types.FrameType) -> bool:
   path = frame.f_code.co_filename
-  folder = pathlib.Path(__file__).parent
+  root = pathlib.Path(__file__).parents[1]
   files = {
     contextlib.__file__,
     importlib.__file__,
-    *(str(folder / name) for name in _MACHINERY),
+    *(str(root / name) for name in _MACHINERY),
   }
   # What `dataclasses` and `importlib` generate or freeze has no file.
   is_generated = path.startswith('<')
