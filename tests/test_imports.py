@@ -1,0 +1,183 @@
+"""The rules of the code's layout: imports go down only, and files are short.
+
+Imports count wherever they stand: at the top of a file, in a function, or for
+the type checker alone.
+"""
+
+import ast
+import functools
+import graphlib
+import pathlib
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+_ROOT = pathlib.Path(__file__).parents[1]
+
+_GROUND = ('compat', 'system', 'run_files', 'reverb_wire')
+_GRAPH = (*_GROUND, 'rpc', 'container', 'nodes', 'reporting', 'programs')
+# What each folder may import of the others.
+_BELOW = {
+  **dict.fromkeys(_GROUND, ()),
+  'tools': (),
+  'rpc': _GROUND,
+  'container': _GROUND,
+  # Knows programs, tasks and machines, and nothing of reinforcement learning.
+  'backends': ('compat', 'system', 'run_files', 'rpc'),
+  'nodes': (*_GROUND, 'rpc', 'container'),
+  'reporting': (*_GROUND, 'rpc', 'container', 'nodes'),
+  'watchdog': ('system', 'run_files', 'reverb_wire', 'rpc'),
+  'view': ('system', 'run_files', 'reporting', 'watchdog'),
+  'programs': _GRAPH[:-1],
+  'policies': _GRAPH,
+  'cli': (*_GRAPH, 'policies', 'backends', 'view', 'watchdog', 'tools'),
+  'launch': ('cli', 'programs', 'backends', 'run_files', 'system', 'tools'),
+  'benchmarks': (*_GRAPH, 'policies', 'watchdog'),
+}
+
+_MAX_FILES, _MAX_LINES, _MAX_FUNCTION_LINES = 15, 300, 50
+
+# What is still against a rule. A line goes when its reason does.
+_KNOWN_IMPORTS = {
+  ('reporting.run_groups', 'programs.agents.overrides'),
+  ('view.capture', 'backends.supervision.output'),
+  ('view.gather', 'cli.settings'),
+  ('view.live', 'cli.roles'),
+  ('view.live', 'cli.settings'),
+  # These two make circles.
+  ('backends.supervision.lost_nodes', 'backends.supervision.supervisor'),
+  ('backends.process.task_main', 'backends.supervision.config'),
+  ('backends.process.zygote_client', 'backends.supervision.output'),
+}
+_KNOWN_FOLDERS = {
+  'container',
+  'programs/agents',
+  'tests/container',
+  'tests/e2e',
+}
+_KNOWN_FILES = {
+  'cli/launching.py',
+  'container/host_cache.py',
+  'policies/policy.py',
+  'programs/agents/configs.py',
+  'programs/experiment.py',
+  'tests/backends/cluster/test_fleet.py',
+  'tests/backends/local/test_local.py',
+  'tests/container/test_nests.py',
+  'tests/reporting/test_report.py',
+}
+_KNOWN_FUNCTIONS = {
+  'backends/cluster/hosts.py: run',
+  'backends/kubernetes/pods.py: spec',
+  'backends/local/local.py: run',
+  'cli/settings.py: make_experiment',
+  'programs/actor_loops.py: make_loop',
+  'programs/distributed.py: make_program',
+  'programs/experiment.py: default_evaluator_factory',
+  'programs/processes.py: actor',
+  'programs/processes.py: learner',
+}
+
+
+def _paths() -> list[pathlib.Path]:
+  """Returns the code's and the tests' files, relative to the repository."""
+  paths = [_ROOT / 'launch.py']
+  for folder in (*_BELOW, 'tests'):
+    paths += (_ROOT / folder).rglob('*.py')
+  return [path.relative_to(_ROOT) for path in paths]
+
+
+@functools.cache
+def _trees() -> Mapping[pathlib.Path, ast.Module]:
+  return {path: ast.parse((_ROOT / path).read_text()) for path in _paths()}
+
+
+def _module(path: pathlib.Path) -> str:
+  return '.'.join(path.with_suffix('').parts).removesuffix('.__init__')
+
+
+def _folder(path: pathlib.Path) -> str:
+  return path.parent.as_posix()
+
+
+@functools.cache
+def _imports() -> Mapping[pathlib.Path, set[pathlib.Path]]:
+  """Returns the files of this repository that each file imports."""
+  paths = {_module(path): path for path in _trees()}
+  imports = {}
+  for path, tree in _trees().items():
+    names = {name for node in ast.walk(tree) for name in _names(node, paths)}
+    imports[path] = {paths[name] for name in names if name in paths} - {path}
+  return imports
+
+
+def _names(node: ast.AST, modules: Mapping[str, object]) -> Iterator[str]:
+  """Yields the modules that a statement imports."""
+  if isinstance(node, ast.Import):
+    yield from (alias.name for alias in node.names)
+  elif isinstance(node, ast.ImportFrom):
+    assert not node.level, 'an import names its module from the root'
+    for alias in node.names:
+      submodule = f'{node.module}.{alias.name}'
+      yield submodule if submodule in modules else node.module
+
+
+def _edges() -> list[tuple[pathlib.Path, pathlib.Path]]:
+  """Returns the pairs of importer and imported that are not known faults."""
+  return [
+    (importer, imported)
+    for importer, every in _imports().items()
+    for imported in every
+    if (_module(importer), _module(imported)) not in _KNOWN_IMPORTS
+  ]
+
+
+def test_imports_go_down():
+  wrong = []
+  for importer, imported in _edges():
+    upper, lower = (_module(p).split('.')[0] for p in (importer, imported))
+    # A test may import everything, and only tests import tests.
+    if upper not in (lower, 'tests') and lower not in _BELOW[upper]:
+      wrong.append(f'{importer} imports {imported}')
+  assert not wrong
+
+
+@pytest.mark.parametrize('kind', ['files', 'folders'])
+def test_imports_have_no_circle(kind):
+  graph = {}
+  for importer, imported in _edges():
+    if kind == 'folders':
+      if 'tests' in importer.parts:
+        continue
+      importer, imported = _folder(importer), _folder(imported)
+    if importer != imported:
+      graph.setdefault(importer, set()).add(imported)
+  # Raises an error that names the circle.
+  graphlib.TopologicalSorter(graph).prepare()
+
+
+def test_no_folder_has_too_many_files():
+  folders = [_folder(path) for path in _paths() if path.stem != '__init__']
+  crowded = {f for f in folders if folders.count(f) > _MAX_FILES}
+  assert crowded <= _KNOWN_FOLDERS
+
+
+def test_no_file_is_too_long():
+  long = {
+    path.as_posix()
+    for path in _paths()
+    if len((_ROOT / path).read_text().splitlines()) > _MAX_LINES
+  }
+  assert long <= _KNOWN_FILES
+
+
+def test_no_function_is_too_long():
+  long = {
+    f'{path}: {node.name}'
+    for path, tree in _trees().items()
+    if 'tests' not in path.parts
+    for node in ast.walk(tree)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    and node.end_lineno - node.lineno >= _MAX_FUNCTION_LINES
+  }
+  assert long <= _KNOWN_FUNCTIONS
