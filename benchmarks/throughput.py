@@ -20,7 +20,8 @@ from absl import app, flags
 
 from benchmarks.support import sides
 from programs.agents import sac
-from watchdog import limiter, servers
+from reverb_wire import table_info
+from watchdog import servers
 
 _NUM_ACTORS = flags.DEFINE_list('num_actors', ['2'], 'How many, a run each.')
 _SIDES = flags.DEFINE_multi_enum('side', sides.SIDES, sides.SIDES, 'Who runs.')
@@ -99,7 +100,7 @@ def _wait(side: str, directory: str, process: subprocess.Popen) -> str:
   )
 
 
-def _replay(address: str) -> limiter.Table:
+def _replay(address: str) -> table_info.TableInfo:
   ((table, *_),) = servers.ask([address]).tables[address]
   return table
 

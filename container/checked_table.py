@@ -15,15 +15,13 @@ import numpy as np
 import tensorflow as tf
 
 from container import (
-  answers,
   cache_file,
   nests,
   signatures,
   tables,
   transport,
-  wire,
 )
-from reverb_wire import server_info
+from reverb_wire import inserts, samples, server_info, table_info
 
 T = TypeVar('T')
 
@@ -81,7 +79,7 @@ class CheckedTable:
     return state
 
   def _check(
-    self, infos: Mapping[str, server_info.TableInfo]
+    self, infos: Mapping[str, table_info.TableInfo]
   ) -> signatures.Signature:
     address, seconds = self._connection.address, self._connection.timeout
     return tables.check_table(address, self._name, infos, seconds)
@@ -108,8 +106,10 @@ class CheckedTable:
     dtypes = [spec.tf_dtype for spec in self.signature.leaves]
 
     def requests() -> Iterator[bytes]:
-      for request in wire.encode_push(
-        self._name, entry.key, entry.priority, entry.arrays, dtypes
+      for request in inserts.encode_insert(
+        inserts.Item(self._name, entry.key, entry.priority),
+        entry.arrays,
+        dtypes,
       ):
         metrics['wire_bytes_sent'] += len(request)
         yield request
@@ -117,13 +117,13 @@ class CheckedTable:
     self._connection.insert(self._name, identity, requests, meanwhile)
 
   def sample(
-    self, identity: bytes, is_news: Callable[[answers.Item], bool]
-  ) -> answers.SampleReader | None:
+    self, identity: bytes, is_news: Callable[[samples.Item], bool]
+  ) -> samples.SampleReader | None:
     """As `Transport.sample`."""
     leaves = len(self.signature.leaves)
     return self._connection.sample(self._name, identity, leaves, is_news)
 
-  def arrays(self, reader: answers.SampleReader) -> list[np.ndarray]:
+  def arrays(self, reader: samples.SampleReader) -> list[np.ndarray]:
     """The leaves of a sample, in the signature's order.
 
     Raises:

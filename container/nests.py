@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from container import answers, signatures, structure, wire
+from container import signatures, structure
+from reverb_wire import dtypes, inserts, samples
 
 LEAF_TYPES = ('tensorflow', 'numpy', 'jax')
 
@@ -82,19 +83,19 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
     array = leaf.numpy() if hasattr(leaf, 'numpy') else leaf
     array = np.asarray(array, order='C')
     if array.dtype != spec.dtype and array.dtype.name == 'bfloat16':
-      array = array.view(np.uint16).view(signatures.BFLOAT16)
+      array = array.view(np.uint16).view(dtypes.BFLOAT16)
   if array.dtype != spec.dtype or not _fits(array.shape, spec):
     got = signatures.describe(array.dtype, array.shape)
     raise invalid(signatures.at_path(spec.path, f'expected {spec}, got {got}'))
   if finite and array.dtype.kind in 'fcV' and not np.isfinite(array).all():
     raise invalid(signatures.at_path(spec.path, 'holds NaN or infinity'))
   array = array.astype(spec.wire_dtype, copy=False)
-  if array.nbytes > wire.MAX_LEAF_BYTES:
+  if array.nbytes > inserts.MAX_LEAF_BYTES:
     raise ValueError(
       signatures.at_path(
         spec.path,
         f'{array.nbytes:,} bytes; a leaf may have up to '
-        f'{wire.MAX_LEAF_BYTES:,}. Split it into several leaves.',
+        f'{inserts.MAX_LEAF_BYTES:,}. Split it into several leaves.',
       )
     )
   return array
@@ -146,7 +147,7 @@ def check_variables(leaves: Mapping, signature: signatures.Signature) -> None:
       )
 
 
-def from_wire(leaf: answers.WireLeaf, spec: signatures.LeafSpec) -> np.ndarray:
+def from_wire(leaf: samples.Leaf, spec: signatures.LeafSpec) -> np.ndarray:
   """Views a leaf that came over the wire as an array, read-only."""
   size = spec.wire_dtype.itemsize * math.prod(leaf.shape)
   if leaf.dtype != spec.tf_dtype or not _fits(leaf.shape, spec):
@@ -183,7 +184,7 @@ def to_leaves(
 
 
 def _to_tensor(array: np.ndarray) -> tf.Tensor:
-  if array.dtype == signatures.BFLOAT16:
+  if array.dtype == dtypes.BFLOAT16:
     return tf.bitcast(tf.constant(array.view(np.uint16)), tf.bfloat16)
   return tf.constant(array)
 

@@ -12,9 +12,10 @@ import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
-from container import signature_proto, structure, structure_json
+from container import structure, structure_json
+from reverb_wire import structured_value
+from reverb_wire.dtypes import BFLOAT16
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # TensorFlow's and Reverb's types of leaves, and as NumPy has them.
 DTYPES = {
   t: BFLOAT16 if t == tf.bfloat16 else np.dtype(t.as_numpy_dtype)
@@ -125,7 +126,9 @@ def read_signature(signature: memoryview, seconds: float) -> Signature:
     MalformedError: it is no signature, or it took too long.
     TypeError: it is one of other things than variables.
   """
-  node, leaves = signature_proto.decode(signature, seconds)
+  found = {}
+  node = _read_node(structured_value.read(signature, seconds), (), found)
+  leaves = {path: found[path] for path in structure.ordered_paths(node)}
   specs = []
   for path, leaf in leaves.items():
     if leaf.dtype not in _BY_ENUM:
@@ -148,6 +151,25 @@ def read_signature(signature: memoryview, seconds: float) -> Signature:
       )
     )
   return Signature(node, tuple(specs))
+
+
+def _read_node(
+  value: structured_value.StructuredValue,
+  path: structure.Path,
+  leaves: dict[structure.Path, structured_value.TensorSpec],
+) -> structure.Node:
+  """Notes a value's leaves by path, and returns its containers."""
+  if value is None:
+    return structure.Node('none')
+  if isinstance(value, structured_value.TensorSpec):
+    leaves[path] = value
+    return structure.LEAF
+  children = tuple(
+    _read_node(child, (*path, key), leaves)
+    for key, child in value.children.items()
+  )
+  class_name = f':{value.class_name}' if value.kind == 'record' else ''
+  return structure.Node(value.kind, class_name, tuple(value.children), children)
 
 
 def difference(old: Signature, new: Signature) -> str | None:

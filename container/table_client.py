@@ -12,14 +12,13 @@ import time
 import numpy as np
 
 from container import (
-  answers,
   cache_file,
   checked_table,
   shared_copy,
   transport,
   versions,
 )
-from reverb_wire import server_info
+from reverb_wire import samples, server_info
 
 # A pusher on this host leaves each version in the cache; how often to ask the
 # server nevertheless, because somebody elsewhere may have pushed, too.
@@ -165,11 +164,11 @@ class TableClient:
 
   def _ask(
     self, state: transport.ServerState, with_values: bool
-  ) -> answers.SampleReader | None:
+  ) -> samples.SampleReader | None:
     """Asks the server for its item; returns it if it is to be read."""
     headers = []
 
-    def is_wanted(item: answers.Item) -> bool:
+    def is_wanted(item: samples.Item) -> bool:
       headers.append(item)
       is_read = item.key == self.seen.key and self.arrays is not None
       return with_values and not is_read
@@ -182,7 +181,7 @@ class TableClient:
       self._take(state, item)
     return reader
 
-  def _take(self, state: transport.ServerState, item: answers.Item) -> None:
+  def _take(self, state: transport.ServerState, item: samples.Item) -> None:
     """Notes a newer item whose values are not read."""
     self._metrics['versions_skipped'] += self.seen.take(
       state.identity, item.key, state.inserts, item.priority

@@ -6,7 +6,7 @@ from typing import Any
 import reverb
 
 from container import signatures
-from reverb_wire import server_info
+from reverb_wire import table_info
 
 DEFAULT_TABLE = 'variables'
 TRAIN_STEP_KEY = 'train_step'
@@ -47,7 +47,7 @@ def variable_table(
 def check_table(
   address: str,
   name: str,
-  tables: Mapping[str, server_info.TableInfo],
+  tables: Mapping[str, table_info.TableInfo],
   seconds: float,
 ) -> signatures.Signature:
   """Reads the signature of a table that is fit to hold variables.
@@ -87,8 +87,8 @@ def check_table(
 
 
 def find(
-  address: str, name: str, tables: Mapping[str, server_info.TableInfo]
-) -> server_info.TableInfo:
+  address: str, name: str, tables: Mapping[str, table_info.TableInfo]
+) -> table_info.TableInfo:
   """What a server says of a table.
 
   Raises:

@@ -2,7 +2,8 @@
 
 They go through gRPC for Python, not Reverb's C++ client: its waits know no
 deadline and no Ctrl-C, it aborts the process on a payload above 2 GiB, it
-tells nothing of a server's identity, and it is half as fast (see `wire`).
+tells nothing of a server's identity, and it is half as fast (see
+`reverb_wire.inserts`).
 """
 
 import contextlib
@@ -15,12 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import grpc
 
-from container import answers, tables, wire
-from reverb_wire import protobuf, server_info
+from container import tables
+from reverb_wire import messages, protobuf, samples, server_info, table_info
 
 T = TypeVar('T')
 
-_SERVICE = '/deepmind.reverb.ReverbService/'
 _RETRY_SECONDS = 0.1
 # A server that lives answers a question about itself in a millisecond.
 _ALIVE_SECONDS = 2.0
@@ -55,7 +55,7 @@ class ServerState(NamedTuple):
   identity: bytes
   inserts: int
   size: int
-  info: server_info.TableInfo
+  info: table_info.TableInfo
 
 
 class OtherServerError(Exception):
@@ -87,13 +87,15 @@ class Transport:
     self.timeout = timeout
     self._is_closed = False
     self._channel = grpc.insecure_channel(address, options=_OPTIONS)
-    self._info = self._channel.unary_unary(server_info.METHOD, _same, _same)
+    self._info = self._channel.unary_unary(
+      messages.SERVER_INFO_METHOD, _same, _same
+    )
     self._insert = self._channel.stream_stream(
-      _SERVICE + 'InsertStream', _same, _same
+      messages.INSERT_METHOD, _same, _same
     )
     # One request is all it takes; a stream of them has a thread of its own.
     self._sample = self._channel.unary_stream(
-      _SERVICE + 'SampleStream', _same, _same
+      messages.SAMPLE_METHOD, _same, _same
     )
 
   def close(self) -> None:
@@ -163,8 +165,8 @@ class Transport:
     table: str,
     identity: bytes,
     leaves: int,
-    is_news: Callable[[answers.Item], bool],
-  ) -> answers.SampleReader | None:
+    is_news: Callable[[samples.Item], bool],
+  ) -> samples.SampleReader | None:
     """Reads a table's item, waiting for one if there is none.
 
     Args:
@@ -182,13 +184,13 @@ class Transport:
       TimeoutError: there was no item before the deadline.
     """
 
-    def attempt(left: float) -> answers.SampleReader | None:
-      request = wire.encode_sample_request(table, left)
+    def attempt(left: float) -> samples.SampleReader | None:
+      request = samples.encode_request(table, left)
       # The server's own answer that it waited in vain must arrive first.
       call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
       with contextlib.closing(_Cancelled(call)):
-        reader, info = answers.SampleReader(leaves, left), None
+        reader, info = samples.SampleReader(leaves, left), None
         for response in call:
           reader.feed(response)
           if info is None:

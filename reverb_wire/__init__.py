@@ -1,8 +1,15 @@
-"""What a Reverb server answers, read byte by byte: light, and wary.
+"""How a Reverb server is spoken to: its messages, byte by byte.
 
-Reverb's generated classes import TensorFlow, which takes longer than a status
-may, and whoever listens at an address may answer anything.
+Light and wary: Reverb's generated classes import TensorFlow, which takes longer
+than printing a status may take, and any program may answer at an address.
 
-- `protobuf`: fields of messages, in linear time and until a deadline.
-- `server_info`: tables of a server.
+- `protobuf`: reads and writes fields of messages; reading takes linear time and
+  ends at a deadline.
+- `messages`: which fields the messages have that are read and written here.
+- `server_info`: reads what a server says of its tables.
+- `table_info`: one table, and what its rate limiter lets through.
+- `structured_value`: reads the signature of a table.
+- `dtypes`: TensorFlow's numbers for the types of tensors.
+- `samples`: asks for one item of a table, and reads it.
+- `inserts`: writes one item for a table.
 """

@@ -1,92 +1,158 @@
-"""Reads protobuf messages without their classes, and without copying them.
+"""Reads and writes protobuf messages without their generated classes.
 
-A message may come from anybody. So reading takes time in proportion to what is
-there, ends at a deadline, believes no length that it cannot see, and finds
-nothing but fields of the types that it was told to expect.
+A message may come from any program. So reading takes time in proportion to the
+message's size, ends at a deadline, believes no length that reaches beyond the
+message, and finds only fields of the types that it was told to expect. It
+copies no bytes.
 """
 
 import struct
 import time
-from collections.abc import Iterator, Mapping
+import types
+from collections.abc import Iterator
 from typing import Any
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_TYPES = {_VARINT: int, _FIXED64: float, _BYTES: memoryview}
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
-# Fields between two looks at the clock.
+_WIRE_TYPES = {int: _VARINT, float: _FIXED64, bytes: _BYTES}
+_DEFAULTS = {int: 0, float: 0.0, bytes: memoryview(b'')}
+# How many fields are read between two looks at the clock.
 _STRIDE = 1024
 
 
 class MalformedError(ValueError):
-  """What was received is no message of the kind that was expected."""
+  """What was received is not a message of the kind that was expected."""
+
+
+class Message:
+  """The fields of one kind of message, as far as they are read or written."""
+
+  def __init__(self, **fields: tuple[int, type]):
+    """Describes the fields.
+
+    Args:
+      **fields: For each field's name, its number and its type: int for whole
+        numbers, float for doubles, and bytes for text, bytes and messages.
+    """
+    self.defaults = {
+      name: _DEFAULTS[kind] for name, (_, kind) in fields.items()
+    }
+    self.wanted = {
+      number: (name, _WIRE_TYPES[kind])
+      for name, (number, kind) in fields.items()
+    }
+    self._tags = {
+      name: varint(number << 3 | _WIRE_TYPES[kind])
+      for name, (number, kind) in fields.items()
+    }
+
+  def encode(self, **values: int | float | bytes) -> bytes:
+    """Writes a message.
+
+    Args:
+      **values: The fields' values by name, in the order to write them.
+
+    Returns:
+      The serialized message.
+    """
+    return b''.join([self.field(name, value) for name, value in values.items()])
+
+  def field(self, name: str, value: int | float | bytes) -> bytes:
+    """Writes one field with its value."""
+    if isinstance(value, int):
+      return self._tags[name] + varint(value)
+    if isinstance(value, float):
+      return self._tags[name] + struct.pack('<d', value)
+    return self.head(name, len(value)) + value
+
+  def head(self, name: str, length: int) -> bytes:
+    """Writes what stands before the bytes of a field.
+
+    Args:
+      name: The field's name.
+      length: How many bytes follow.
+    """
+    return self._tags[name] + varint(length)
 
 
 class Reader:
-  """Reads messages, and those within them, until a deadline."""
+  """Reads messages, and the messages within them, until a deadline."""
 
   def __init__(self, seconds: float):
     """Sets the deadline.
 
     Args:
-      seconds: From now on.
+      seconds: How long all reading with this object may take from now on.
     """
     self._seconds = seconds
     self._deadline = time.monotonic() + seconds
     self._until_look = _STRIDE
 
   def fields(
-    self, message: bytes | memoryview, kinds: Mapping[int, type]
-  ) -> Iterator[tuple[int, Any]]:
-    """Yields number and value of the fields that are wanted.
+    self, content: bytes | memoryview, message: Message
+  ) -> Iterator[tuple[str, Any]]:
+    """Yields the name and the value of each field that the message describes.
 
-    As protobuf has it, fields of other numbers or types are passed over.
+    Fields of other numbers or other types are passed over, as protobuf does.
 
     Args:
-      message: The whole message.
-      kinds: By number: int for whole numbers, taken as unsigned, float for
-        doubles, memoryview for text, bytes and messages within.
+      content: The whole serialized message.
+      message: The kind of message.
+
+    Yields:
+      The name, and an unsigned int, a float or a memoryview.
 
     Raises:
-      MalformedError: it is no message, or it took too long.
+      MalformedError: the content is not a message, or reading took too long.
     """
-    view, at = memoryview(message), 0
-    size = len(view)
+    view, at = memoryview(content), 0
+    size, wanted = len(view), message.wanted
     while at < size:
       self._until_look -= 1
       if not self._until_look:
         self._look_at_clock()
-      # A call for each tag would take a fifth of the time.
+      # Calling `read_varint` for each tag would take a fifth of the time.
       tag, at = view[at], at + 1
       if tag > 0x7F:
-        tag, at = varint(view, at - 1)
-      number, kind = tag >> 3, tag & 7
-      if kind == _VARINT:
-        value, at = varint(view, at)
+        tag, at = read_varint(view, at - 1)
+      number, wire_type = tag >> 3, tag & 7
+      if wire_type == _VARINT:
+        value, at = read_varint(view, at)
       else:
-        if kind == _BYTES:
-          length, at = varint(view, at)
-        elif kind in _FIXED_SIZES:
-          length = _FIXED_SIZES[kind]
+        if wire_type == _BYTES:
+          length, at = read_varint(view, at)
+        elif wire_type in _FIXED_SIZES:
+          length = _FIXED_SIZES[wire_type]
         else:
-          raise MalformedError(f'field {number} is of no known type')
+          raise MalformedError(f'field {number} has an unknown type')
         value, at = view[at : at + length], at + length
         if at > size:
           raise MalformedError(f'field {number} is longer than its message')
-        if kind == _FIXED64:
+        if wire_type == _FIXED64:
           (value,) = struct.unpack('<d', value)
-      wanted = kinds.get(number)
-      if wanted is not None and wanted is _TYPES.get(kind):
-        yield number, value
+      name, expected = wanted.get(number, (None, None))
+      if wire_type == expected:
+        yield name, value
 
-  def last(
-    self, message: bytes | memoryview, kinds: Mapping[int, type]
-  ) -> dict[int, Any]:
-    """The fields that are wanted by number, of each the last one.
+  def read(
+    self, content: bytes | memoryview, message: Message
+  ) -> types.SimpleNamespace:
+    """Reads a message; of a field that occurs twice, the last one counts.
+
+    Args:
+      content: The whole serialized message.
+      message: The kind of message.
+
+    Returns:
+      An attribute for each field that the message describes: what was found,
+      or else 0, 0.0 or an empty memoryview.
 
     Raises:
-      MalformedError: it is no message, or it took too long.
+      MalformedError: the content is not a message, or reading took too long.
     """
-    return dict(self.fields(message, kinds))
+    found = dict(message.defaults)
+    found.update(self.fields(content, message))
+    return types.SimpleNamespace(**found)
 
   def _look_at_clock(self) -> None:
     self._until_look = _STRIDE
@@ -94,14 +160,30 @@ class Reader:
       raise MalformedError(f'it cannot be read within {self._seconds:g} s')
 
 
-def varint(view: memoryview, at: int) -> tuple[int, int]:
-  """Reads a whole number of up to 64 bits.
+def varint(value: int) -> bytes:
+  """Writes an unsigned integer as protobuf and snappy do."""
+  if value < 0x80:
+    return bytes((value,))
+  out = bytearray()
+  while value > 0x7F:
+    out.append(value & 0x7F | 0x80)
+    value >>= 7
+  out.append(value)
+  return bytes(out)
+
+
+def read_varint(view: memoryview, at: int) -> tuple[int, int]:
+  """Reads an unsigned integer of up to 64 bits.
+
+  Args:
+    view: The bytes to read from.
+    at: Where the number begins.
 
   Returns:
     The number, and where it ends.
 
   Raises:
-    MalformedError: there is none.
+    MalformedError: no number ends within ten bytes.
   """
   if at < len(view) and view[at] < 0x80:
     return view[at], at + 1
@@ -114,15 +196,15 @@ def varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-  """A whole number as it is where it may be negative."""
+  """The value of an unsigned field if its type is a signed integer."""
   return value - (1 << 64) if value >> 63 else value
 
 
 def text(value: memoryview) -> str:
-  """Reads text.
+  """Reads the text of a field.
 
   Raises:
-    MalformedError: it is not UTF-8.
+    MalformedError: the text is not UTF-8.
   """
   try:
     return bytes(value).decode()

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from cli import settings
+from reverb_wire import table_info
 from run_files import metric_names, metrics, status
 from view import state, tail
-from watchdog import limiter, servers
+from watchdog import servers
 
 # Rates are those of the newest so many seconds, or of so many counts if these
 # take longer.
@@ -42,7 +43,7 @@ class Gatherer:
     self._counts = collections.deque([(self._began, 0)], maxlen=256)
     self._returns = {'actor': [], 'evaluator': []}
     self._replay = servers.TablesPoller()
-    self._tables: Sequence[limiter.Table] = ()
+    self._tables: Sequence[table_info.TableInfo] = ()
 
   def close(self) -> None:
     self._replay.close()
@@ -171,7 +172,7 @@ class Gatherer:
 
   def _read_tables(
     self, phase: str, tasks: list[dict[str, Any]]
-  ) -> Sequence[limiter.Table]:
+  ) -> Sequence[table_info.TableInfo]:
     addresses = [
       address
       for task in tasks

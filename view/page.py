@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rich import text
 
+from reverb_wire import table_info
 from view import sparkline, state
-from watchdog import limiter
 from watchdog.status import duration
 
 Text = text.Text
@@ -172,7 +172,7 @@ def _row(
   return line
 
 
-def _table(table: limiter.Table, is_only: bool) -> Text:
+def _table(table: table_info.TableInfo, is_only: bool) -> Text:
   line = _label('replay' if is_only else table.name)
   line += _bar(table.size / max(table.max_size, 1), 10)
   total = f'{table.max_size:,}'

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from watchdog import limiter
+from reverb_wire import table_info
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ class State:
   exit_code: int | None = None
   rate: float | None = None
   tasks: Sequence[Task] = ()
-  tables: Sequence[limiter.Table] = ()
+  tables: Sequence[table_info.TableInfo] = ()
   learner_time: LearnerTime | None = None
   returns: Sequence[float] = ()
   evaluated: bool = True

@@ -7,7 +7,6 @@ heavy, so that a status is there within a second.
 - `snapshot`: what a run is doing now.
 - `reasons`: a snapshot -> who waits for whom, and the way out.
 - `stuck`: who makes no step by itself, and where it stands.
-- `limiter`: what holds back a table of replay.
 - `servers`: asking servers, with deadlines.
 - `status`: a snapshot as text.
 - `stall`: the watchdog itself.

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import grpc
 
-from reverb_wire import protobuf, server_info
+from reverb_wire import messages, protobuf, server_info, table_info
 from rpc import sealed
-from watchdog import limiter
 
 _TIMEOUT = 0.5
 # Between two looks at a table, to see whether anybody waits there.
@@ -32,7 +31,7 @@ class Waiting(NamedTuple):
     inserters: the same of inserting.
   """
 
-  table: limiter.Table
+  table: table_info.TableInfo
   samplers: bool
   inserters: bool
 
@@ -81,10 +80,10 @@ def ask(addresses: Iterable[str]) -> Servers:
 
 def _ask_once(
   channels: dict[str, grpc.Channel],
-) -> tuple[dict[str, dict[str, limiter.Table]], set[str]]:
+) -> tuple[dict[str, dict[str, table_info.TableInfo]], set[str]]:
   """Returns tables by address and name, and the addresses without answer."""
   calls = {
-    address: channel.unary_unary(server_info.METHOD).future(
+    address: channel.unary_unary(messages.SERVER_INFO_METHOD).future(
       b'', timeout=_TIMEOUT
     )
     for address, channel in channels.items()
@@ -112,9 +111,9 @@ class TablesPoller:
     self._channel: grpc.Channel | None = None
     self._call: grpc.Future | None = None
     self._asked = float('-inf')
-    self._tables: list[limiter.Table] = []
+    self._tables: list[table_info.TableInfo] = []
 
-  def poll(self, address: str) -> list[limiter.Table]:
+  def poll(self, address: str) -> list[table_info.TableInfo]:
     """Returns the newest answer, none while the server does not answer.
 
     Args:
@@ -133,7 +132,7 @@ class TablesPoller:
       self._call = None
     if self._call is None and time.monotonic() - self._asked > _POLL_SECONDS:
       self._asked = time.monotonic()
-      method = self._channel.unary_unary(server_info.METHOD)
+      method = self._channel.unary_unary(messages.SERVER_INFO_METHOD)
       self._call = method.future(b'', timeout=_TIMEOUT)
     return self._tables
 
@@ -143,7 +142,9 @@ class TablesPoller:
     self._call, self._tables = None, []
 
 
-def _compare(before: limiter.Table | None, after: limiter.Table) -> Waiting:
+def _compare(
+  before: table_info.TableInfo | None, after: table_info.TableInfo
+) -> Waiting:
   before = before or after
   stood_still = (before.inserts, before.samples) == (
     after.inserts,
@@ -159,14 +160,10 @@ def _compare(before: limiter.Table | None, after: limiter.Table) -> Waiting:
   )
 
 
-def _tables(info: bytes) -> dict[str, limiter.Table]:
+def _tables(info: bytes) -> dict[str, table_info.TableInfo]:
   """Reads tables by name.
 
   Raises:
     MalformedError: it makes no sense.
   """
-  found = server_info.read(info, _TIMEOUT).tables
-  return {
-    name: limiter.Table(**{f: getattr(table, f) for f in limiter.Table._fields})
-    for name, table in found.items()
-  }
+  return server_info.read(info, _TIMEOUT).tables

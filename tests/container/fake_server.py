@@ -5,6 +5,8 @@ from concurrent import futures
 
 import grpc
 
+from reverb_wire import samples
+
 _SERVICE = 'deepmind.reverb.ReverbService'
 
 
@@ -53,11 +55,9 @@ def answering(answers):
 
 def record(address, table):
   """What a real server answers."""
-  from container import wire
-
   with grpc.insecure_channel(address) as channel:
     info = channel.unary_unary(f'/{_SERVICE}/ServerInfo')(b'')
     call = channel.unary_stream(f'/{_SERVICE}/SampleStream')(
-      wire.encode_sample_request(table, 5.0)
+      samples.encode_request(table, 5.0)
     )
     return Answers(info, list(call))

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import container
-from container import signature_proto, versions, wire
-from reverb_wire import protobuf, server_info
+from container import versions
+from reverb_wire import protobuf, server_info, structured_value
 from tests.container import fake_server, servers
 from watchdog import servers as watchdog_servers
 
@@ -51,11 +51,13 @@ def connect(address):
 def message(number, *parts):
   """A field that holds parts."""
   content = b''.join(parts)
-  return wire.field(number, len(content)) + content
+  return (
+    protobuf.varint(number << 3 | 2) + protobuf.varint(len(content)) + content
+  )
 
 
 def number(field, value):
-  return wire.varint(field << 3) + wire.varint(value)
+  return protobuf.varint(field << 3) + protobuf.varint(value)
 
 
 def mutated(data):
@@ -69,7 +71,7 @@ def mutated(data):
   some = {
     2: RANDOM.randbytes(RANDOM.randrange(1, 9)),
     3: b'\xff' * RANDOM.randrange(1, 12),
-    4: wire.varint(RANDOM.getrandbits(RANDOM.randrange(1, 64))),
+    4: protobuf.varint(RANDOM.getrandbits(RANDOM.randrange(1, 64))),
     5: bytes(data[RANDOM.randrange(len(data) + 1) :][:20]),
   }[way]
   cut = RANDOM.choice((0, len(some)))
@@ -136,7 +138,7 @@ def test_a_watchdog_takes_nonsense_for_silence(real, fake):
     number(1, 2**40),
     message(2, message(8, b'variables')),
     message(1, b'id') + message(2, message(8, b'\xff')),
-    message(1, b'id') + b'\x12' + wire.varint(2**62),
+    message(1, b'id') + b'\x12' + protobuf.varint(2**62),
     message(1, b'id') + b'\x0f',
   ],
   ids=[
@@ -238,8 +240,8 @@ def test_no_sample(fake, sample):
 @pytest.mark.parametrize(
   'content',
   [
-    wire.varint(2**40) + b'\0',
-    wire.varint(2**31) + b'\xfc\xff\xff\xff\x7f',
+    protobuf.varint(2**40) + b'\0',
+    protobuf.varint(2**31) + b'\xfc\xff\xff\xff\x7f',
     b'\xff' * 12,
     b'',
   ],
@@ -287,7 +289,7 @@ def test_reading_ends_at_the_deadline():
     server_info.read(tables, 0.0)
   leaf = message(1, message(33, number(3, 1)))
   with pytest.raises(protobuf.MalformedError, match='within 0 s'):
-    signature_proto.decode(memoryview(message(51, leaf * 5000)), 0.0)
+    structured_value.read(memoryview(message(51, leaf * 5000)), 0.0)
 
 
 def test_priorities_that_are_no_number_are_no_versions():

@@ -20,7 +20,7 @@ import pytest
 import tensorflow as tf
 
 import container
-from container import structure, structure_json, wire
+from container import structure, structure_json
 from tests.container import servers
 
 from acme.jax import running_statistics  # isort: skip
@@ -346,8 +346,3 @@ def test_threads_share_a_container(client):
   for thread in threads:
     thread.join(60)
   assert not errors
-
-
-def test_varints_are_protobufs():
-  assert wire.varint(0) == b'\x00'
-  assert wire.varint(300) == b'\xac\x02'

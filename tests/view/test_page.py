@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from reverb_wire import table_info
 from view import page, state
-from watchdog import limiter
 
-_TABLE = limiter.Table('priority_table', 5200, 1_000_000, 5200, 520_000)
+_TABLE = table_info.TableInfo('priority_table', 5200, 1_000_000, 5200, 520_000)
 
 
 def _actors(count, **fields):

@@ -1,33 +1,34 @@
-"""What Reverb's rate limiter lets through, from what a table says of itself.
+"""One table of a Reverb server, and what its rate limiter lets through.
 
-The limiter bounds `diff = inserts * samples_per_insert - samples`: a sample
-waits that would take it below `min_diff`, an insert that would take it above
-`max_diff`. Until the table holds `min_size` items nothing is sampled, and every
-insert goes through.
+The limiter bounds `diff = inserts * samples_per_insert - samples`: it holds
+back a sample that would take `diff` below `min_diff`, and an insert that would
+take it above `max_diff`. Until the table holds `min_size` items, nothing is
+sampled and every insert goes through.
 """
 
 import math
 from typing import NamedTuple
 
-# A limiter without a bound has the largest double there.
+# A limiter without a bound has the largest double in its place.
 _UNBOUNDED = 1e300
 
 
-class Table(NamedTuple):
+class TableInfo(NamedTuple):
   """A table of a Reverb server at one moment.
 
   Attributes:
-    name: its name.
-    size: items in it.
-    max_size: items that it holds at most.
-    inserts: items put in so far.
-    samples: items sampled so far.
-    samples_per_insert: of its limiter, as are the next three.
-    min_diff: below which nothing is sampled.
-    max_diff: above which nothing is inserted.
-    min_size: items without which nothing is sampled.
-    samplers_waited: milliseconds that it has had nobody but waiting samplers.
-    inserters_waited: the same of inserters.
+    name: The table's name.
+    size: How many items are in it.
+    max_size: How many items it holds at most.
+    inserts: How many items were put in so far.
+    samples: How many items were sampled so far.
+    samples_per_insert: The rate limiter's ratio.
+    min_diff: The rate limiter's lower bound of `diff`.
+    max_diff: The rate limiter's upper bound of `diff`.
+    min_size: How many items the table must hold before one is sampled.
+    samplers_waited: Milliseconds in which every open call waited to sample.
+    inserters_waited: Milliseconds in which every open call waited to insert.
+    signature: A serialized `StructuredValue`; None if the table has none.
   """
 
   name: str
@@ -41,6 +42,7 @@ class Table(NamedTuple):
   min_size: int = 0
   samplers_waited: int = 0
   inserters_waited: int = 0
+  signature: memoryview | None = None
 
   @property
   def diff(self) -> float:
@@ -76,21 +78,22 @@ class Table(NamedTuple):
 
   @property
   def inserts_missing(self) -> int:
-    """How many inserts a waiting sample needs."""
+    """How many inserts it takes until a waiting sample goes through."""
     by_size = self.min_size - self.size
     if self.samples_per_insert <= 0:
       return max(by_size, 0)
     by_diff = (self.min_diff + 1 - self.diff) / self.samples_per_insert
-    return max(by_size, _above(by_diff), 0)
+    return max(by_size, _round_up(by_diff), 0)
 
   @property
   def samples_missing(self) -> int:
-    """How many samples a waiting insert needs."""
-    return max(_above(self.diff + self.samples_per_insert - self.max_diff), 0)
+    """How many samples it takes until a waiting insert goes through."""
+    excess = self.diff + self.samples_per_insert - self.max_diff
+    return max(_round_up(excess), 0)
 
 
-def _above(value: float) -> int:
-  """The next whole number, of a rule that no limiter has as well."""
+def _round_up(value: float) -> int:
+  """The next whole number; 0 for the infinity or NaN of a broken server."""
   return math.ceil(value) if math.isfinite(value) else 0
 
 

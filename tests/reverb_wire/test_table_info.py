@@ -2,9 +2,9 @@
 
 import pytest
 
-from watchdog import limiter
+from reverb_wire import table_info
 
-_RATIO = limiter.Table(
+_RATIO = table_info.TableInfo(
   'ratio',
   max_size=100,
   samples_per_insert=4.0,
@@ -48,7 +48,7 @@ def test_a_table_smaller_than_sampling_needs_never_fills():
   assert not _RATIO.never_fills
 
 
-def test_no_bounds_are_no_words():
+def test_a_limiter_without_bounds_is_not_described():
   table = _RATIO._replace(
     size=6, inserts=6, min_diff=-1.7e308, max_diff=1.7e308
   )

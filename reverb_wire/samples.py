@@ -1,0 +1,202 @@
+"""Asks a server for one item, and reads it without copying its payload."""
+
+from typing import NamedTuple
+
+import cramjam
+
+from reverb_wire import inserts, messages, protobuf
+
+# Snappy compresses to no less than this part of the original size.
+_MAX_COMPRESSION = 32
+# NumPy's limit, and one more for Reverb's axis of time.
+_MAX_DIMENSIONS = 33
+
+
+class Leaf(NamedTuple):
+  """One tensor of an item.
+
+  Attributes:
+    dtype: TensorFlow's number for its type.
+    shape: Its sizes, without Reverb's axis of time.
+    data: Its memory.
+  """
+
+  dtype: int
+  shape: tuple[int, ...]
+  data: memoryview
+
+
+class Slice(NamedTuple):
+  """Where a leaf is.
+
+  Attributes:
+    chunk_key: The key of its chunk.
+    index: The place of its tensor in the chunk.
+    step: The place of its step in the tensor.
+  """
+
+  chunk_key: int
+  index: int
+  step: int
+
+
+class Item(NamedTuple):
+  """What a sample says of itself before its payload follows.
+
+  Attributes:
+    key: The item's key, drawn by its pusher.
+    priority: The item's priority.
+    inserted_at: When the server took it, in seconds since the epoch.
+    slices: Where its leaves are, in the order of the table's signature.
+  """
+
+  key: int
+  priority: float
+  inserted_at: float
+  slices: tuple[Slice, ...]
+
+
+def encode_request(table_name: str, wait: float) -> bytes:
+  """Writes a `SampleStreamRequest` that asks for one item.
+
+  Args:
+    table_name: The table's name.
+    wait: How many seconds the server may wait for an item.
+
+  Returns:
+    The serialized request.
+  """
+  milliseconds = max(1, int(wait * 1000))
+  return messages.SAMPLE_STREAM_REQUEST.encode(
+    table=table_name.encode(),
+    num_samples=1,
+    rate_limiter_timeout=messages.TIMEOUT.encode(milliseconds=milliseconds),
+    flexible_batch_size=1,
+  )
+
+
+class SampleReader:
+  """Gathers the responses to one request into one item.
+
+  Attributes:
+    item: What the sample says of itself; None before the first response.
+  """
+
+  def __init__(self, leaf_count: int, seconds: float):
+    """Starts without any response.
+
+    Args:
+      leaf_count: How many leaves the item must have.
+      seconds: How long reading may take.
+    """
+    self.item: Item | None = None
+    self._leaf_count = leaf_count
+    self._reader = protobuf.Reader(seconds)
+    self._chunks: dict[int, list[memoryview]] = {}
+
+  def feed(self, response: bytes) -> None:
+    """Takes the next response.
+
+    Raises:
+      MalformedError: it is not a response, or not one of such an item.
+    """
+    for _, entry in self._reader.fields(
+      response, messages.SAMPLE_STREAM_RESPONSE
+    ):
+      for name, value in self._reader.fields(entry, messages.SAMPLE_ENTRY):
+        if name == 'data':
+          self._add_chunk(value)
+        elif self.item is None:
+          self.item = self._read_item(value)
+    if self.item is None:
+      raise protobuf.MalformedError('a sample does not say what it is')
+
+  def leaves(self) -> list[Leaf]:
+    """The item's leaves, in the order of the table's signature.
+
+    Raises:
+      MalformedError: a leaf is missing or broken.
+    """
+    found = []
+    for part in self.item.slices:
+      tensors = self._chunks.get(part.chunk_key, ())
+      if part.index >= len(tensors):
+        raise protobuf.MalformedError('a leaf of the sample is missing')
+      found.append(self._read_leaf(tensors[part.index], part.step))
+    return found
+
+  def _read_item(self, info: memoryview) -> Item:
+    content = self._reader.read(info, messages.SAMPLE_INFO).item
+    item = self._reader.read(content, messages.PRIORITIZED_ITEM)
+    time = self._reader.read(item.inserted_at, messages.TIMESTAMP)
+    slices = []
+    for _, column in self._reader.fields(
+      item.flat_trajectory, messages.FLAT_TRAJECTORY
+    ):
+      slices.append(self._read_column(column))
+      if len(slices) > self._leaf_count:
+        break
+    if len(slices) != self._leaf_count:
+      raise protobuf.MalformedError(
+        f'an item has other than {self._leaf_count} leaves'
+      )
+    inserted_at = time.seconds + time.nanos * 1e-9
+    return Item(item.key, item.priority, inserted_at, tuple(slices))
+
+  def _read_column(self, column: memoryview) -> Slice:
+    parts = self._reader.fields(column, messages.COLUMN)
+    (_, content), more = next(parts, ('', b'')), next(parts, None)
+    if not content or more is not None:
+      raise protobuf.MalformedError(
+        'an item is a trajectory of several chunks, which no variable '
+        'container pushes; give variables a table of their own'
+      )
+    part = self._reader.read(content, messages.CHUNK_SLICE)
+    return Slice(part.chunk_key, part.index, part.offset)
+
+  def _add_chunk(self, content: memoryview) -> None:
+    chunk = self._reader.read(content, messages.CHUNK_DATA)
+    tensors = []
+    for _, tensor in self._reader.fields(chunk.data, messages.TENSORS):
+      tensors.append(tensor)
+      if len(tensors) > self._leaf_count:
+        raise protobuf.MalformedError('a chunk has more leaves than its item')
+    if len(self._chunks) > self._leaf_count:
+      raise protobuf.MalformedError('a sample has more chunks than leaves')
+    self._chunks[chunk.chunk_key] = tensors
+
+  def _read_leaf(self, content: memoryview, step: int) -> Leaf:
+    tensor = self._reader.read(content, messages.TENSOR)
+    shape = []
+    for name, dim in self._reader.fields(
+      tensor.tensor_shape, messages.TENSOR_SHAPE
+    ):
+      if name == 'dim':
+        shape.append(self._reader.read(dim, messages.DIM).size)
+      if len(shape) > _MAX_DIMENSIONS:
+        raise protobuf.MalformedError('a leaf has too many dimensions')
+    if not shape or step >= shape[0]:
+      raise protobuf.MalformedError('a leaf lacks the step that was asked for')
+    data = _uncompress(tensor.tensor_content or memoryview(b'\0'))
+    size, rest = divmod(len(data), shape[0])
+    if rest:
+      raise protobuf.MalformedError('a leaf does not consist of whole steps')
+    data = data[step * size : (step + 1) * size]
+    return Leaf(tensor.dtype, tuple(shape[1:]), data)
+
+
+def _uncompress(content: memoryview) -> memoryview:
+  length, at = protobuf.read_varint(content, 0)
+  if length == 0:
+    return content[:0]
+  if content[at : at + 1] == bytes([inserts.LITERAL_OF_4_BYTE_LENGTH]):
+    literal = int.from_bytes(content[at + 1 : at + 5], 'little') + 1
+    if literal == length == len(content) - at - 5:
+      return content[at + 5 :]
+  if length > _MAX_COMPRESSION * len(content):
+    raise protobuf.MalformedError('a leaf is shorter than it says')
+  try:
+    data = cramjam.snappy.decompress_raw(content)
+  except cramjam.DecompressionError as error:
+    raise protobuf.MalformedError(f'a leaf is not snappy ({error})') from error
+  return memoryview(data).cast('B')
