@@ -92,9 +92,9 @@ def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
       raise ValueError(f'there is no role {role!r}; {nearest(role, roles)}')
 
 
-def environment(given: Resources) -> Mapping[str, str]:
+def thread_env(resources: Resources) -> Mapping[str, str]:
   """Returns the environment variables that keep a task to its cores."""
-  threads = str(given.cpu)
+  threads = str(resources.cpu)
   return {
     'NPROC': threads,  # XLA's.
     'OMP_NUM_THREADS': threads,

@@ -37,7 +37,7 @@ class Place:
     kubernetes: options, as `kubernetes_options.parse` reads them.
     dry_run: whether to print alone what would be submitted.
     ray_address: of the cluster.
-    refuse_open_ports: as of `backends.supervision.config.LocalConfig`.
+    refuse_open_ports: as of `backends.supervision.config.RunConfig`.
   """
 
   backend: str
@@ -187,7 +187,7 @@ def run(
     )
     result = _backend(settings, run_dir, place, given)(
       lambda: _make_program_on_cpu(settings, run_dir, given),
-      config=roles.local_config(str(run_dir / 'logs'), settings.preload, given),
+      config=roles.run_config(str(run_dir / 'logs'), settings.preload, given),
       on_line=printer,
       say_cause=False,
     )

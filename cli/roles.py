@@ -35,7 +35,7 @@ _LEARNER = ('CUDA_VISIBLE_DEVICES', 'JAX_PLATFORMS', 'XLA_FLAGS')
 _COMPILED = 'JAX_COMPILATION_CACHE_DIR'
 
 
-def local_config(
+def run_config(
   log_dir: str,
   preload: tuple[str, ...] = (),
   resources: Mapping[str, resources_lib.Resources] | None = None,
@@ -48,7 +48,7 @@ def local_config(
     resources: by role; of the others, the learner has what the launcher has.
   """
   given = resources or {}
-  return local.LocalConfig(
+  return local.RunConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
     env={
       **{'learner': _as_launcher()},
@@ -69,7 +69,7 @@ def _as_launcher() -> dict[str, str | None]:
 
 
 def _env(own: resources_lib.Resources) -> dict[str, str | None]:
-  threads = resources_lib.environment(own)
+  threads = resources_lib.thread_env(own)
   if own.gpu:
     return {**_as_launcher(), **threads}
   return {'XLA_FLAGS': None, **threads} if own.cpu > 1 else dict(threads)

@@ -88,7 +88,7 @@ def _slurm_command(run_dir: pathlib.Path) -> list[str]:
   """This command line, for the job's launcher to go on with."""
   from backends.supervision import launcher
 
-  given = launcher.flags_given(_NOT_PASSED_ON)
+  given = launcher.command_line_flags(_NOT_PASSED_ON)
   program = str(pathlib.Path(sys.argv[0]).absolute())
   # This began the run; the job goes on with it, however often it is started.
   return [sys.executable, program, *given, f'--run_dir={run_dir}', '--resume']
@@ -190,7 +190,7 @@ def _kubernetes_flags(settings: Settings, run_dir: pathlib.Path) -> list[str]:
   ours = {'backend', 'kubernetes', *values, *_NOT_PASSED_ON}
   return [
     *(f'--{name}={v}' for name, v in values.items() if v is not None),
-    *launcher.flags_given(ours),
+    *launcher.command_line_flags(ours),
     f'--run_dir={run_dir}',
     '--resume',
   ]

@@ -40,7 +40,7 @@ def program(**functions):
 def run(the_program, **config):
   """Runs a program; returns its result and its lines."""
   lines = Lines()
-  config = local.LocalConfig(**config)
+  config = local.RunConfig(**config)
   return local.run(the_program, config=config, on_line=lines), lines
 
 

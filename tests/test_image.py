@@ -69,8 +69,8 @@ def test_what_may_be_secret_or_is_of_this_machine_is_not(path):
 def test_pods_run_what_is_in_it_as_its_user():
   (user,) = re.findall(r'--uid (\d+)', _DOCKERFILE)
   assert f'USER {user}:{user}' in _DOCKERFILE
-  launcher, agent = _pods()
-  for pod in (launcher, agent):
+  launcher, daemon = _pods()
+  for pod in (launcher, daemon):
     assert str(pod['securityContext']['runAsUser']) == user
   assert launcher['containers'][0]['command'][:2] == ['python', 'launch.py']
   assert (ROOT / 'launch.py').exists()

@@ -6,8 +6,7 @@ import fcntl
 import os
 import sys
 
-from backends.supervision import output
-from system import streams
+from system import line_reader, streams
 
 # What may be written between two reads before a writer has to wait.
 _PIPE_BYTES = 1 << 20
@@ -33,7 +32,7 @@ class Capture:
     for fd in self._saved:
       os.dup2(writer, fd)
     os.close(writer)
-    self._reader = output.LineReader(reader)
+    self._reader = line_reader.LineReader(reader)
     # Nobody reads a pipe of a process that crashes.
     if faulthandler.is_enabled():
       faulthandler.enable(self.terminal)

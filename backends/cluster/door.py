@@ -1,4 +1,4 @@
-"""Where agents that come by themselves meet their launcher, and how they go."""
+"""How a node daemon that the launcher did not start connects to it."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ from backends.cluster import handshake, links
 
 # Of a whole greeting, however its bytes come.
 _GREETING_SECS = 10.0
-# Of those that have not shown the key yet. An agent shows it at once.
+# Of those that have not shown the key yet. A daemon shows it at once.
 _MAX_GUESTS = 128
 _MAX_GUESTS_OF_HOST = 32
 _POLL_SECS = 0.2
@@ -40,17 +40,17 @@ class _Guest:
 
 
 class Door:
-  """Lets in the agents that know the key; one thread serves all who knock.
+  """Lets in the daemons that know the key; one thread serves all who knock.
 
   Of those who keep it waiting there are few at a time: the one that has waited
-  longest goes when there are too many, so that an agent always gets in.
+  longest goes when there are too many, so that a daemon always gets in.
   """
 
   def __init__(self, key: bytes, port: int = 0):
     """Opens it on all interfaces.
 
     Args:
-      key: what agents must know.
+      key: what daemons must know.
       port: to listen on; 0 takes any.
 
     Raises:
@@ -65,19 +65,19 @@ class Door:
     # The oldest first.
     self._guests: list[_Guest] = []
     self._arrival = threading.Condition()
-    self._waiting: dict[str, links.Joined] = {}
-    self._inside: dict[str, links.Joined] = {}
+    self._waiting: dict[str, links.TcpLink] = {}
+    self._inside: dict[str, links.TcpLink] = {}
     self._is_closed = False
     self._thread = threading.Thread(
       target=self._serve, name='door', daemon=True
     )
     self._thread.start()
 
-  def meet(self, name: str, timeout: float) -> links.Joined:
-    """Returns the link of an agent, once there is one of that name.
+  def meet(self, name: str, timeout: float) -> links.TcpLink:
+    """Returns the link of a daemon, once there is one of that name.
 
     Raises:
-      NoAgentError: none has come in `timeout` seconds, or the door is closed.
+      NoDaemonError: none has come in `timeout` seconds, or the door is closed.
     """
     with self._arrival:
       self._arrival.wait_for(
@@ -85,8 +85,8 @@ class Door:
       )
       if name in self._waiting:
         return self._waiting.pop(name)
-    raise links.NoAgentError(
-      f'No agent for {name} has joined within {timeout:.0f} s. What starts it '
+    raise links.NoDaemonError(
+      f'No daemon for {name} has joined within {timeout:.0f} s. What starts it '
       'says why.'
     )
 
@@ -150,7 +150,7 @@ class Door:
       welcomed = handshake.welcome(self._key, guest.challenged, guest.said)
       name = handshake.name_of(guest.said)
       self._leave(guest)
-      link = links.Joined(guest.client, guest.host)
+      link = links.TcpLink(guest.client, guest.host)
       guest.client.sendall(welcomed)
     except (OSError, ValueError, LookupError):
       self._show_out(guest)
@@ -160,7 +160,7 @@ class Door:
       self._inside[name] = self._waiting[name] = link
       self._arrival.notify_all()
     if before is not None:
-      # Its node has another agent now; that it is gone may show only later.
+      # Its node has another daemon now; that it is gone may show only later.
       before.cut()
 
   def _show_out_the_late(self) -> None:
@@ -178,17 +178,17 @@ class Door:
       self._selector.unregister(guest.client)
 
 
-def join(address: str, key: bytes, name: str, timeout: float) -> links.Joined:
+def join(address: str, key: bytes, name: str, timeout: float) -> links.TcpLink:
   """Goes to a launcher's door; returns the connection to it.
 
   Args:
     address: host and port of the door.
     key: what it asks for.
     name: of the node.
-    timeout: seconds until there must be a launcher that lets this agent in.
+    timeout: seconds until there must be a launcher that lets this daemon in.
 
   Raises:
-    NoAgentError: there is none by then.
+    NoDaemonError: there is none by then.
   """
   host, _, port = address.rpartition(':')
   deadline = time.monotonic() + timeout
@@ -198,14 +198,14 @@ def join(address: str, key: bytes, name: str, timeout: float) -> links.Joined:
     except (OSError, ValueError) as e:
       error = f'{type(e).__name__}: {e}'
     if time.monotonic() > deadline:
-      raise links.NoAgentError(
+      raise links.NoDaemonError(
         f'{name} was let in by no launcher at {address} within {timeout:.0f} '
         f's: {error}'
       )
     time.sleep(_POLL_SECS)
 
 
-def _join(host: str, port: int, key: bytes, name: str) -> links.Joined:
+def _join(host: str, port: int, key: bytes, name: str) -> links.TcpLink:
   deadline = time.monotonic() + _GREETING_SECS
   client = socket.create_connection((host, port), timeout=_GREETING_SECS)
   try:
@@ -214,7 +214,7 @@ def _join(host: str, port: int, key: bytes, name: str) -> links.Joined:
     client.sendall(introduced)
     welcomed = _receive_line(client, deadline)
     handshake.check_welcome(key, challenged, introduced, welcomed)
-    return links.Joined(client, host)
+    return links.TcpLink(client, host)
   except OSError:
     client.close()
     raise

@@ -12,28 +12,28 @@ from typing import Any
 from backends.cluster import links, node_client
 from backends.process import loopback
 from backends.process import messages as wire
-from backends.supervision import output
+from system import line_reader
 
 _ANSWER_SECS = 120.0
 _END_SECS = 15.0
 _POLL_SECS = 0.2
 _LAST_LINES = 10
 
-AgentClient = node_client.AgentClient
+NodeClient = node_client.NodeClient
 
 
 class NodeLostError(ConnectionError):
-  """A node's agent has ended, or does not answer."""
+  """A node's daemon has ended, or does not answer."""
 
 
 class Fleet:
-  """Agents on nodes; has what a `launcher.Zygote` has.
+  """Daemons on nodes; has what a `launcher.Zygote` has.
 
-  A thread for each node takes in what its agent says, and puts it where a
+  A thread for each node takes in what its daemon says, and puts it where a
   zygote of this machine would have put it.
   """
 
-  # Of the agents' imports; `reach` has a deadline of its own.
+  # Of the daemons' imports; `reach` has a deadline of its own.
   ready_secs = 3600.0
 
   def __init__(
@@ -44,7 +44,7 @@ class Fleet:
     fork: bool,
     env: Mapping[str, str | None],
   ):
-    """Reaches for the agents; `ready` is said when all have imported.
+    """Reaches for the daemons; `ready` is said when all have imported.
 
     Args:
       nodes: where to; each task of the run is on one of them.
@@ -58,35 +58,35 @@ class Fleet:
     self.channel, theirs = wire.pair()
     self._events = wire.Channel(theirs)
     pipe, self._notes = os.pipe()
-    self.reader = output.LineReader(pipe)
+    self.reader = line_reader.LineReader(pipe)
     self._lock = threading.Lock()
     self._not_ready = {node.name for node in nodes}
     self._reasons: list[str] = []
     self._closing = False
     self.lost: list[str] = []
-    self._of: dict[str, AgentClient] = {}
+    self._of: dict[str, NodeClient] = {}
     for node in nodes:
       self.add(node)
 
   def add(self, node: node_client.Node, is_extra: bool = False) -> None:
-    """Reaches for the agent of one more node.
+    """Reaches for the daemon of one more node.
 
     Args:
       node: the node.
-      is_extra: whether the run can do without, if there never is an agent.
+      is_extra: whether the run can do without, if there never is a daemon.
     """
-    agent = AgentClient(node)
-    self._of.update(dict.fromkeys(node.tasks, agent))
-    agent.thread = threading.Thread(
+    daemon = NodeClient(node)
+    self._of.update(dict.fromkeys(node.tasks, daemon))
+    daemon.thread = threading.Thread(
       target=self._serve,
-      args=[agent, is_extra],
+      args=[daemon, is_extra],
       name=node.name,
       daemon=True,
     )
-    agent.thread.start()
+    daemon.thread.start()
 
   def wait_for(self, tasks: Sequence[str]) -> None:
-    """Waits until there are agents on the nodes of tasks.
+    """Waits until there are daemons on the nodes of tasks.
 
     Raises:
       NodeLostError: there will be none; the nodes of these tasks are given up.
@@ -103,54 +103,54 @@ class Fleet:
     """Takes a port on the node of a task; returns its address.
 
     Raises:
-      NodeLostError: the node's agent has ended or does not answer.
+      NodeLostError: the node's daemon has ended or does not answer.
     """
-    agent = self._of[f'{label}/{index}']
-    agent.ask()
-    address = self._answer(agent)
+    daemon = self._of[f'{label}/{index}']
+    daemon.ask()
+    address = self._answer(daemon)
     if address is None:
       lines = self.reader.read()[-_LAST_LINES:]
-      raise NodeLostError('\n'.join([*lines, agent.epitaph]))
+      raise NodeLostError('\n'.join([*lines, daemon.epitaph]))
     return address
 
-  def _answer(self, agent: AgentClient) -> loopback.FixedAddress | None:
+  def _answer(self, daemon: NodeClient) -> loopback.FixedAddress | None:
     while True:
       with contextlib.suppress(queue.Empty):
-        return agent.replies.get(timeout=_POLL_SECS)
-      if agent.is_mute(_ANSWER_SECS):
+        return daemon.replies.get(timeout=_POLL_SECS)
+      if daemon.is_mute(_ANSWER_SECS):
         raise NodeLostError(
-          f'{agent.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
+          f'{daemon.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
         )
 
   def receive(self) -> dict[str, Any] | None:
     message = self.channel.receive()[0]
     if message is not None and message['event'] == 'placed':
       # None if they have left the run since.
-      agent = self._of.get(message['tasks'][0])
-      known = [] if agent is None else agent.addresses
+      daemon = self._of.get(message['tasks'][0])
+      known = [] if daemon is None else daemon.addresses
       # An address that was asked for since is on the new place already.
       for address, text in zip(known, message['addresses'], strict=False):
         address.move(text)
     return message
 
-  def start(self, order: wire.Order) -> output.LineReader:
+  def start(self, order: wire.Order) -> line_reader.LineReader:
     """Asks for a process; returns its output."""
-    agent = self._of[order.task]
-    reader, agent.outputs[order.task] = os.pipe()
-    agent.send({'do': 'start', 'order': order})
-    return output.LineReader(reader)
+    daemon = self._of[order.task]
+    reader, daemon.outputs[order.task] = os.pipe()
+    daemon.send({'do': 'start', 'order': order})
+    return line_reader.LineReader(reader)
 
   def signal(self, task: str, signum: int) -> None:
     """Sends a signal to a task if it runs; SIGKILL to all its session."""
-    agent = self._of[task]
-    agent.send({'do': 'signal', 'task': task, 'signal': signum})
+    daemon = self._of[task]
+    daemon.send({'do': 'signal', 'task': task, 'signal': signum})
 
   def release(self, task: str) -> None:
-    """Ends the agent of a node whose only task has left the run."""
-    agent = self._of.pop(task)
-    agent.hang_up()
-    if agent.is_reaching:
-      agent.node.free()
+    """Ends the daemon of a node whose only task has left the run."""
+    daemon = self._of.pop(task)
+    daemon.hang_up()
+    if daemon.is_reaching:
+      daemon.node.free()
 
   def finish(self, task: str) -> None:
     """Takes note that a task needs its node no more, which may then be lost."""
@@ -161,108 +161,108 @@ class Fleet:
     return 0
 
   def close(self, ready: bool = True, is_over: bool = True) -> None:
-    """Ends all agents, and with them every process on their nodes.
+    """Ends all daemons, and with them every process on their nodes.
 
     Args:
-      ready: of no use here: each agent knows that of its own zygote.
-      is_over: whether agents are told that there is nothing more to come.
+      ready: of no use here: each daemon knows that of its own zygote.
+      is_over: whether daemons are told that there is nothing more to come.
     """
     del ready
     if self._closing:
       return
     self._closing = True
     deadline = time.monotonic() + _END_SECS
-    agents = set(self._of.values())
-    for agent in agents:
-      agent.hang_up(is_over)
-    for agent in agents:
-      if agent.is_reaching:
+    daemons = set(self._of.values())
+    for daemon in daemons:
+      daemon.hang_up(is_over)
+    for daemon in daemons:
+      if daemon.is_reaching:
         continue  # For one that would be told to leave.
-      agent.thread.join(max(deadline - time.monotonic(), 0.1))
-      agent.end(0.1)
-      agent.thread.join(_END_SECS)
+      daemon.thread.join(max(deadline - time.monotonic(), 0.1))
+      daemon.end(0.1)
+      daemon.thread.join(_END_SECS)
     os.close(self._notes)
 
-  def _serve(self, agent: AgentClient, is_extra: bool) -> None:
-    """Talks with one node's agents, one after the other."""
+  def _serve(self, daemon: NodeClient, is_extra: bool) -> None:
+    """Talks with one node's daemons, one after the other."""
     while True:
       try:
-        agent.reach(self._config, self._notes)
-      except links.NoAgentError as e:
+        daemon.reach(self._config, self._notes)
+      except links.NoDaemonError as e:
         # `wait_for` says it to whoever wants more.
-        agent.is_released |= is_extra and not agent.up.is_set()
-        self._give_up(agent, str(e))
+        daemon.is_released |= is_extra and not daemon.up.is_set()
+        self._give_up(daemon, str(e))
         return
-      if agent.is_released:
-        # Another of that name may wait for an agent, and this one comes again.
-        agent.hang_up(is_over=False)
-        agent.end(_END_SECS)
+      if daemon.is_released:
+        # Another of that name may wait for a daemon, and this one comes again.
+        daemon.hang_up(is_over=False)
+        daemon.end(_END_SECS)
         return
-      self._tell_if_placed(agent)
-      while (messages := agent.receive()) is not None:
+      self._tell_if_placed(daemon)
+      while (messages := daemon.receive()) is not None:
         for message in messages:
-          self._take(agent, message)
-      agent.end(_END_SECS)
-      if self._closing or agent.is_released or agent.is_idle:
+          self._take(daemon, message)
+      daemon.end(_END_SECS)
+      if self._closing or daemon.is_released or daemon.is_idle:
         # Whoever waits for an address may now say how it ended.
-        agent.replies.put(None)
-        agent.node.free()
+        daemon.replies.put(None)
+        daemon.node.free()
         return
-      if not agent.node.returns:
-        self._give_up(agent, agent.epitaph)
+      if not daemon.node.returns:
+        self._give_up(daemon, daemon.epitaph)
         return
       self._tell(
         {
           'event': 'lost',
-          'tasks': list(agent.node.tasks),
-          'error': agent.epitaph,
+          'tasks': list(daemon.node.tasks),
+          'error': daemon.epitaph,
         }
       )
-      agent.close_outputs()
+      daemon.close_outputs()
 
-  def _give_up(self, agent: AgentClient, error: str) -> None:
-    agent.epitaph = error
-    agent.replies.put(None)
-    agent.up.set()
-    if self._closing or agent.is_released or agent.is_idle:
+  def _give_up(self, daemon: NodeClient, error: str) -> None:
+    daemon.epitaph = error
+    daemon.replies.put(None)
+    daemon.up.set()
+    if self._closing or daemon.is_released or daemon.is_idle:
       return
-    self.lost.append(agent.node.name)
-    self._tell({'event': 'failed', 'node': agent.node.name, 'error': error})
-    # Slurm, or the kernel, has killed them with their agent.
-    for task in agent.close_outputs():
+    self.lost.append(daemon.node.name)
+    self._tell({'event': 'failed', 'node': daemon.node.name, 'error': error})
+    # Slurm, or the kernel, has killed them with their daemon.
+    for task in daemon.close_outputs():
       self._tell(
         {'event': 'exited', 'task': task, 'exit_code': -signal.SIGKILL}
       )
 
-  def _take(self, agent: AgentClient, message: dict[str, Any]) -> None:
+  def _take(self, daemon: NodeClient, message: dict[str, Any]) -> None:
     event = message['event']
     if event == 'lines' and message['task'] is None:
-      self._note(agent, message['lines'])
+      self._note(daemon, message['lines'])
     elif event == 'lines':
-      _write(agent.outputs[message['task']], message['lines'])
+      _write(daemon.outputs[message['task']], message['lines'])
     elif event == 'reserved':
-      agent.on_reserved(message['address'])
-      self._tell_if_placed(agent)
+      daemon.on_reserved(message['address'])
+      self._tell_if_placed(daemon)
     elif event == 'stop':
       self._stopper()
     elif event == 'ready':
-      self._on_ready(agent, message)
+      self._on_ready(daemon, message)
     else:
       if event == 'exited':
-        os.close(agent.outputs.pop(message['task']))
+        os.close(daemon.outputs.pop(message['task']))
       self._tell(message)
 
-  def _tell_if_placed(self, agent: AgentClient) -> None:
-    addresses = agent.moved()
+  def _tell_if_placed(self, daemon: NodeClient) -> None:
+    addresses = daemon.moved()
     if addresses is not None:
-      tasks = list(agent.node.tasks)
+      tasks = list(daemon.node.tasks)
       self._tell({'event': 'placed', 'tasks': tasks, 'addresses': addresses})
 
-  def _on_ready(self, agent: AgentClient, message: dict[str, Any]) -> None:
+  def _on_ready(self, daemon: NodeClient, message: dict[str, Any]) -> None:
     with self._lock:
-      if agent.node.name not in self._not_ready:
+      if daemon.node.name not in self._not_ready:
         return
-      self._not_ready.discard(agent.node.name)
+      self._not_ready.discard(daemon.node.name)
       if message['reason_not_to_fork']:
         self._reasons.append(message['reason_not_to_fork'])
       if self._not_ready:
@@ -275,8 +275,8 @@ class Fleet:
     with contextlib.suppress(OSError):
       self._events.send(message)
 
-  def _note(self, agent: AgentClient, lines: Sequence[str]) -> None:
-    _write(self._notes, [f'{agent.node.name}: {line}' for line in lines])
+  def _note(self, daemon: NodeClient, lines: Sequence[str]) -> None:
+    _write(self._notes, [f'{daemon.node.name}: {line}' for line in lines])
 
 
 def _write(pipe: int, lines: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
-"""How an agent and its launcher prove to each other that they know a key.
+"""How a daemon and its launcher prove to each other that they know a key.
 
-The launcher says a nonce; the agent answers with one of its own, its node's
+The launcher says a nonce; the daemon answers with one of its own, its node's
 name and a proof (HMAC) over all of these; the launcher proves the same back.
 The key does not cross the network, and nothing is parsed before it was proved.
 Each message is one short line.
@@ -12,7 +12,7 @@ import secrets
 # Of a line. A task's name is the longest part of it.
 MAX_BYTES = 1024
 _DIGEST = 'sha256'
-_AGENT, _LAUNCHER = b'agent', b'launcher'
+_DAEMON, _LAUNCHER = b'daemon', b'launcher'
 
 
 class StrangerError(ConnectionError):
@@ -25,25 +25,25 @@ def challenge() -> bytes:
 
 
 def introduce(key: bytes, challenged: bytes, name: str) -> bytes:
-  """Returns the agent's line in answer to a challenge.
+  """Returns the daemon's line in answer to a challenge.
 
   Args:
     key: which both should know.
     challenged: the launcher's line.
-    name: of the agent's node.
+    name: of the daemon's node.
   """
   said = secrets.token_hex().encode() + b' ' + name.encode()
-  return _proof(key, _AGENT, challenged, said) + b' ' + said + b'\n'
+  return _proof(key, _DAEMON, challenged, said) + b' ' + said + b'\n'
 
 
 def welcome(key: bytes, challenged: bytes, introduced: bytes) -> bytes:
   """Returns the launcher's line in answer to an introduction.
 
   Raises:
-    StrangerError: it is not that of an agent with the key.
+    StrangerError: it is not that of a daemon with the key.
   """
   proof, _, said = introduced.removesuffix(b'\n').partition(b' ')
-  _check(proof, _proof(key, _AGENT, challenged, said))
+  _check(proof, _proof(key, _DAEMON, challenged, said))
   return _proof(key, _LAUNCHER, challenged, said) + b'\n'
 
 

@@ -1,6 +1,6 @@
 """Runs a Launchpad program as supervised processes of several machines.
 
-However the agents get there: a backend says how each is reached.
+However the daemons get there: a backend says how each is reached.
 """
 
 import contextlib
@@ -16,7 +16,8 @@ import launchpad as lp
 from backends.cluster import fleet, node_client
 from backends.process import bootstrap, loopback
 from backends.supervision import config as config_lib
-from backends.supervision import launcher, machines, output, scaling
+from backends.supervision import launcher, output, scaling
+from backends.supervision import machines as machines_lib
 from system import stops
 
 
@@ -53,7 +54,7 @@ def run(
   nodes: Sequence[node_client.Node],
   directory: str,
   *,
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   signals: Sequence[int] = stops.SIGNALS,
   growth: Growth | None = None,
@@ -88,7 +89,7 @@ def run(
       config.default_env,
     )
     stack.callback(zygotes.close)
-    where = machines.Machines(
+    machines = machines_lib.Machines(
       directory,
       zygotes,
       zygotes.reserve,
@@ -99,7 +100,7 @@ def run(
     )
     try:
       result = launcher.run(
-        program, where, config, on_line, growth and growth.resize
+        program, machines, config, on_line, growth and growth.resize
       )
     except fleet.NodeLostError as e:
       cause = config_lib.Cause('launcher', None, tuple(str(e).splitlines()))

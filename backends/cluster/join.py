@@ -1,4 +1,4 @@
-"""An agent that goes to its launcher by itself, wherever it was started.
+"""A daemon that goes to its launcher by itself, wherever it was started.
 
 python -m backends.cluster.join HOST:PORT NODE KEY_FILE
 

@@ -28,11 +28,11 @@ _SPARE_PLACE_SECS = 3600.0
 def run(
   program: lp.Program | Callable[[], lp.Program],
   *,
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
 ) -> config_lib.Result:
-  """As `local.run`, on the nodes of agents that join this process.
+  """As `local.run`, on the nodes of daemons that join this process.
 
   Args:
     program: as of `local.run`.
@@ -65,12 +65,12 @@ def task_names(program: lp.Program) -> list[str]:
 
 def node(
   door: door_lib.Door,
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   name: str,
   gpus: int = 0,
   free: Callable[[], None] = lambda: None,
 ) -> node_client.Node:
-  """Returns the node of a task whose agent joins.
+  """Returns the node of a task whose daemon joins.
 
   Args:
     door: where.
@@ -93,7 +93,7 @@ def _meet(
 
 
 @contextlib.contextmanager
-def shared_directory(config: config_lib.LocalConfig):
+def shared_directory(config: config_lib.RunConfig):
   """Makes a folder of the run's own where all nodes see it, for a while."""
   directory = os.path.join(config.log_dir, f'.nodes-{secrets.token_hex(6)}')
   with hosts.own_folder(directory):

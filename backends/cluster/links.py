@@ -1,6 +1,6 @@
-"""The launcher's connection to an agent.
+"""The launcher's connection to a daemon.
 
-The agent is a process that the launcher started, with pipes between, or one
+The daemon is a process that the launcher started, with pipes between, or one
 that somebody else started and that has come by itself, over TCP: see `door`.
 """
 
@@ -12,43 +12,43 @@ from typing import Protocol
 
 from backends.process import messages
 
-# Tell a launcher that agents come to it: the port, and the file of the key.
+# Tell a launcher that daemons come to it: the port, and the file of the key.
 LISTEN, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
 # What is not heard of for so long is gone: a broken cable says nothing.
 SILENT_SECS = 60
 _PROBE_SECS = 10
 
 
-class NoAgentError(ConnectionError):
-  """There is no agent where one should be."""
+class NoDaemonError(ConnectionError):
+  """There is no daemon where one should be."""
 
 
 class Link(Protocol):
-  """One agent's connection.
+  """One daemon's connection.
 
   Attributes:
-    host: the address that other nodes reach the agent's node at.
-    stream: to the agent.
+    host: the address that other nodes reach the daemon's node at.
+    stream: to the daemon.
   """
 
   host: str
   stream: messages.Stream
 
   def hang_up(self) -> None:
-    """Tells the agent that there is nothing more to come."""
+    """Tells the daemon that there is nothing more to come."""
 
   def end(self, timeout: float) -> str:
     """Waits, then cuts it off; returns how it ended, to follow its name."""
 
 
-class Started:
-  """The pipes of an agent that this process starts."""
+class PipeLink:
+  """The pipes of a daemon that this process starts."""
 
   def __init__(self, command: Sequence[str], host: str, stderr: int):
     """Starts it.
 
     Args:
-      command: runs the agent on its node.
+      command: runs the daemon on its node.
       host: the address of that.
       stderr: the file descriptor for what it prints.
     """
@@ -78,8 +78,8 @@ class Started:
     return f'has ended{f" with exit code {code}" if code else ""}'
 
 
-class Joined:
-  """The connection with an agent, or an agent's with its launcher."""
+class TcpLink:
+  """The connection with a daemon, or a daemon's with its launcher."""
 
   def __init__(self, connected: socket.socket, host: str):
     """Takes over a connection, which ends when the other end is silent.

@@ -1,4 +1,4 @@
-"""The launcher's side of one node's agent, and of those that follow it."""
+"""The launcher's side of one node's daemon, and of those that follow it."""
 
 import contextlib
 import functools
@@ -20,10 +20,10 @@ class Node(NamedTuple):
     name: what people call it.
     tasks: the names of those that live there, each with the number of
       accelerators that it is given.
-    reach: waits for its agent and returns the link to it; given the file
-      descriptor for what the agent prints.
-    returns: whether another agent is to be expected when one is lost; else that
-      ends the run.
+    reach: waits for its daemon and returns the link to it; given the file
+      descriptor for what the daemon prints.
+    returns: whether another daemon comes when one is lost. If none does, the
+      loss ends the run.
     host: the address that others reach it at, if that is known ahead.
     free: called when the run needs it no more.
   """
@@ -39,7 +39,7 @@ class Node(NamedTuple):
 def started(
   name: str, host: str, tasks: Mapping[str, int], command: Sequence[str]
 ) -> Node:
-  """Returns a node whose agent is started by a command, input and output ours.
+  """Returns a node whose daemon is started by a command, input and output ours.
 
   Args:
     name: as of a `Node`.
@@ -47,24 +47,24 @@ def started(
     tasks: as of a `Node`.
     command: starts `backends.cluster.node_daemon` there.
   """
-  reach = functools.partial(links.Started, command, host)
+  reach = functools.partial(links.PipeLink, command, host)
   return Node(name, tasks, reach, host=host)
 
 
-class AgentClient:
+class NodeClient:
   """What the launcher has of a node.
 
   Attributes:
     node: the node.
-    thread: takes in what the agent says.
-    up: set once there is an agent, or will be none.
+    thread: takes in what the daemon says.
+    up: set once there is a daemon, or will be none.
     outputs: by task, the writing end of the pipe that has what it prints.
-    replies: the addresses that were asked for; None when there is no agent.
+    replies: the addresses that were asked for; None when there is no daemon.
     addresses: those of the node's tasks. More may come, none goes.
     finished: those of its tasks that have no need of it any more.
-    epitaph: how its last agent ended.
+    epitaph: how its last daemon ended.
     is_released: whether the run needs it no more.
-    is_reaching: whether it waits for an agent.
+    is_reaching: whether it waits for a daemon.
   """
 
   def __init__(self, node: Node):
@@ -92,14 +92,14 @@ class AgentClient:
     return self.finished == set(self.node.tasks)
 
   def reach(self, config: Mapping[str, Any], stderr: int) -> None:
-    """Waits for an agent and tells it what to be.
+    """Waits for a daemon and tells it what to be.
 
     Args:
-      config: what agents are told.
+      config: what daemons are told.
       stderr: the file descriptor for what it prints.
 
     Raises:
-      NoAgentError: there is none.
+      NoDaemonError: there is none.
     """
     self.is_reaching = True
     link = self.node.reach(stderr)
@@ -116,7 +116,7 @@ class AgentClient:
     self.up.set()
 
   def ask(self) -> None:
-    """Asks for one more address, of this agent or of the one after it."""
+    """Asks for one more address, of this daemon or of the one after it."""
     with self._lock:
       self._asked += 1
       self._spoken_to_at = time.monotonic()
@@ -135,7 +135,7 @@ class AgentClient:
       self.replies.put(address)
 
   def is_mute(self, timeout: float) -> bool:
-    """Whether an agent is there that has owed an answer for so long."""
+    """Whether a daemon is there that has owed an answer for so long."""
     since = time.monotonic() - self._spoken_to_at
     return not self.is_reaching and since >= timeout
 
@@ -163,7 +163,7 @@ class AgentClient:
     return tasks
 
   def hang_up(self, is_over: bool = True) -> None:
-    """Has the agent end, and every process of its node with it.
+    """Has the daemon end, and every process of its node with it.
 
     Args:
       is_over: whether it is told that there is nothing more to come.
@@ -175,7 +175,7 @@ class AgentClient:
       self._link.hang_up()
 
   def end(self, timeout: float) -> None:
-    """Waits for the agent's end, after which it is cut off."""
+    """Waits for the daemon's end, after which it is cut off."""
     if self._link is not None:
       how = self._link.end(timeout)
-      self.epitaph = f'{self.node.name} is lost: its agent {how}.'
+      self.epitaph = f'{self.node.name} is lost: its daemon {how}.'

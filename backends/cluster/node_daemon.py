@@ -1,10 +1,10 @@
-"""What runs on each node of a run over several: that node's zygote, by wire.
+"""The process on each node that starts the node's tasks for the launcher.
 
-The launcher, on one of the nodes, has each node's agent start and signal tasks,
-and hears from it what they print and how they end. The two talk over the
-agent's standard input and output, which `srun` carries, or over TCP; see
-`join`. When the launcher is gone it ends too, and takes every process of its
-node along.
+The launcher, on one of the nodes, tells each node's daemon which tasks to start
+and to signal, and is told what they print and how they end. The two talk over
+the daemon's standard input and output, which `srun` carries, or over TCP; see
+`join`. When the launcher is gone, the daemon ends and so does every process of
+its node.
 """
 
 import contextlib
@@ -16,13 +16,12 @@ from typing import Any
 
 from backends.process import loopback, zygote_client
 from backends.process import messages as wire
-from backends.supervision import output
-from system import private_folder
+from system import line_reader, private_folder
 
 _DEVICES = 'CUDA_VISIBLE_DEVICES'
 
 
-class Agent:
+class NodeDaemon:
   """Passes on what the launcher wants and what the zygote and tasks say.
 
   Attributes:
@@ -52,7 +51,7 @@ class Agent:
       config['fork'],
       {**config['env'], loopback.STOP_PATH: stop_path},
     )
-    self._readers: dict[str, output.LineReader] = {}
+    self._readers: dict[str, line_reader.LineReader] = {}
     self._ready = False
     self._over = False
     self.is_dismissed = False
@@ -123,7 +122,7 @@ class Agent:
       self._selector.unregister(self._zygote.reader)
     self._say(None, lines)
 
-  def _on_lines(self, task: str, reader: output.LineReader) -> None:
+  def _on_lines(self, task: str, reader: line_reader.LineReader) -> None:
     # It may have been closed since, in this turn of the loop.
     if self._readers.get(task) is reader:
       self._say(task, reader.read())
@@ -160,7 +159,7 @@ def ignore_signals() -> None:
 
 
 def work(stream: wire.Stream) -> bool:
-  """Is a node's agent for as long as the launcher is there.
+  """Is a node's daemon for as long as the launcher is there.
 
   Args:
     stream: to the launcher.
@@ -176,17 +175,17 @@ def work(stream: wire.Stream) -> bool:
   config, *others = messages
   with (
     private_folder.folder('launchpad-node') as directory,
-    contextlib.closing(Agent(stream, config, directory)) as agent,
+    contextlib.closing(NodeDaemon(stream, config, directory)) as daemon,
   ):
     # A launcher that is gone shows when it is spoken to as well.
     with contextlib.suppress(ConnectionError):
-      agent.obey(others)
-      agent.serve()
-    return agent.is_dismissed
+      daemon.obey(others)
+      daemon.serve()
+    return daemon.is_dismissed
 
 
 def main() -> None:
-  """Entry of an agent that the launcher starts."""
+  """Entry of a daemon that the launcher starts."""
   ignore_signals()
   stream = wire.Stream(0, os.dup(1))
   os.dup2(2, 1)

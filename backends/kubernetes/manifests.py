@@ -33,7 +33,7 @@ _MAX_SLUG = 23
 
 
 def in_launcher() -> bool:
-  """Whether this process is a launcher that agents come to."""
+  """Whether this process is a launcher that daemons come to."""
   return links.LISTEN in os.environ
 
 
@@ -69,7 +69,7 @@ def render(
     resources: by label; those that are not there have the least.
     options: of the run; complete.
     flags: of `launch.py`, for the launcher.
-    key: by which launcher and agents know each other.
+    key: by which launcher and daemons know each other.
 
   Raises:
     ValueError: there is no such label, or it is too long for a pod's name.
@@ -79,7 +79,7 @@ def render(
   jobs = [_launcher(own, flags, options)]
   for label, count in groups.items():
     given = resources.get(label, resources_lib.Resources())
-    jobs.append(_agents(own, label, count, given, options))
+    jobs.append(_daemons(own, label, count, given, options))
   _check_names(own, jobs)
   objects = [_network_policy(own), _secret(own, key), _job_set(own, jobs)]
   for each in objects:
@@ -147,7 +147,7 @@ def _launcher(
   )
 
 
-def _agents(
+def _daemons(
   own: str,
   label: str,
   count: int,

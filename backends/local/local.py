@@ -1,6 +1,6 @@
 """Runs a Launchpad program as supervised processes of this machine.
 
-result = local.run(make_program, config=local.LocalConfig(preload=['jax']))
+result = local.run(make_program, config=local.RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 """
 
@@ -17,7 +17,7 @@ from backends.supervision import launcher, machines, output, scaling
 from system import private_folder
 
 Cause = config_lib.Cause
-LocalConfig = config_lib.LocalConfig
+RunConfig = config_lib.RunConfig
 RestartPolicy = config_lib.RestartPolicy
 Result = config_lib.Result
 
@@ -29,7 +29,7 @@ class OpenPortsError(OSError):
 def run(
   program: lp.Program | Callable[[], lp.Program],
   *,
-  config: LocalConfig | None = None,
+  config: RunConfig | None = None,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
   resize: scaling.Resize | None = None,
@@ -60,7 +60,7 @@ def run(
     TypeError: a node has no function to run.
     ValueError: the program is empty.
   """
-  config = config or LocalConfig()
+  config = config or RunConfig()
   guards_ports = _can_guard(config, on_line or output.Printer())
   with contextlib.ExitStack() as stack:
     directory = stack.enter_context(private_folder.folder('launchpad-local'))
@@ -87,7 +87,7 @@ def run(
   return result
 
 
-def _can_guard(config: LocalConfig, on_line: output.OnLine) -> bool:
+def _can_guard(config: RunConfig, on_line: output.OnLine) -> bool:
   """Whether servers can hear this machine alone; says so if they cannot."""
   try:
     port_guard.check()

@@ -105,7 +105,7 @@ class FifoStopper:
 
 
 class NodeStopper:
-  """What `lp.stop()` calls on one node of several: asks that node's agent."""
+  """What `lp.stop()` calls on one node of several: asks that node's daemon."""
 
   def __call__(self, mark_as_completed: bool = False) -> None:
     FifoStopper(os.environ[STOP_PATH])(mark_as_completed)

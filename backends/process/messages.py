@@ -6,6 +6,10 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+# The exit code of a task that a restart would not help: `EX_DATAERR` of the
+# system's sysexits.h. It ends the run, whatever restarts are left.
+ENDS_RUN = 65
+
 _MAX_BYTES = 1 << 20
 _MAX_DESCRIPTORS = 1
 

@@ -17,7 +17,6 @@ from launchpad.launch import worker_manager
 from launchpad.nodes.python import node
 
 from backends.process import env_vars, messages, port_guard
-from backends.supervision import config
 from rpc import courier_stand_in
 from system import linux, stacks, stops
 
@@ -57,7 +56,7 @@ def run(order: messages.Order) -> NoReturn:
   except SystemExit as e:
     exit_code = stops.exit_code(e)
   except BaseException as e:
-    exit_code = config.ENDS_RUN if getattr(e, 'ends_run', False) else 1
+    exit_code = messages.ENDS_RUN if getattr(e, 'ends_run', False) else 1
     text = _format(e)
     sys.stderr.write(text)
     with open(order.error_path, 'w') as f:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backends.process import bootstrap, env_vars, messages
-from backends.supervision import output
-from system import linux, private_folder
+from system import line_reader, linux, private_folder
 
 _END_SECS = 10.0
 _MARKER = 'LAUNCHPAD_LOCAL_RUN'
@@ -52,7 +51,7 @@ class ZygoteClient:
     )
     os.close(theirs)
     os.close(pipe_writer)
-    self.reader = output.LineReader(pipe)
+    self.reader = line_reader.LineReader(pipe)
     self.channel.send(
       {'launcher': os.getpid(), 'preload': list(preload), 'fork': fork}
     )
@@ -65,12 +64,12 @@ class ZygoteClient:
     """Returns what the zygote has to say; None if it is gone."""
     return self.channel.receive()[0]
 
-  def start(self, order: messages.Order) -> output.LineReader:
+  def start(self, order: messages.Order) -> line_reader.LineReader:
     """Asks for a process; returns its output."""
     reader, writer = os.pipe()
     self._send({'do': 'start', 'order': order}, [writer])
     os.close(writer)
-    return output.LineReader(reader)
+    return line_reader.LineReader(reader)
 
   def signal(self, task: str, signum: int) -> None:
     """Sends a signal to a task if it runs; SIGKILL to all its session."""

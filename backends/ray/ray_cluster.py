@@ -1,11 +1,11 @@
 """Runs a Launchpad program as supervised processes of a Ray cluster's nodes.
 
 result = ray_cluster.run(make_program, address='auto', resources={},
-                         config=local.LocalConfig(log_dir='/shared/run/logs'))
+                         config=local.RunConfig(log_dir='/shared/run/logs'))
 sys.exit(result.exit_code)
 
 Each task has a placement group of its own, with its resources. An actor of Ray
-keeps an agent there, which joins this process. When the node is lost, Ray finds
+keeps a daemon there, which joins this process. When the node is lost, Ray finds
 the group another, with room for it, and starts the actor again.
 """
 
@@ -49,7 +49,7 @@ def run(
   *,
   address: str,
   resources: Mapping[str, resources_lib.Resources],
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
   resize: scaling.Resize | None = None,
@@ -105,7 +105,7 @@ class _Cluster:
     self,
     directory: str,
     resources: Mapping[str, resources_lib.Resources],
-    config: config_lib.LocalConfig,
+    config: config_lib.RunConfig,
   ):
     self._directory = directory
     self._resources = resources
@@ -233,10 +233,10 @@ class _Cluster:
 
 @ray.remote
 class _Keeper:
-  """Ray's part in a task: keeps an agent where Ray has put it."""
+  """Ray's part in a task: keeps a daemon where Ray has put it."""
 
   def __init__(self, command: Sequence[str]):
-    agent = subprocess.Popen(
+    daemon = subprocess.Popen(
       command,
       stdin=subprocess.DEVNULL,
       start_new_session=True,
@@ -246,7 +246,7 @@ class _Keeper:
     )
 
     def watch() -> None:
-      if agent.wait():
+      if daemon.wait():
         # Ray starts another, here or elsewhere.
         os._exit(1)
 

@@ -2,12 +2,12 @@
 
 What `slurm_script` renders calls, on the job's first node,
 
-result = slurm.run(make_program, config=local.LocalConfig(preload=['jax']))
+result = slurm.run(make_program, config=local.RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 
-which has `srun` start one agent on each node, for Slurm to bind to what the job
-was given there, to account for and to end. A restart of the job is the run's
-resumption, and left to the program.
+which has `srun` start one daemon on each node, for Slurm to bind to what the
+job was given there, to account for and to end. A restart of the job is the
+run's resumption, and left to the program.
 """
 
 import os
@@ -50,7 +50,7 @@ def resources() -> dict[str, resources_lib.Resources]:
 def run(
   program: lp.Program | Callable[[], lp.Program],
   *,
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
 ) -> config_lib.Result:
@@ -89,7 +89,7 @@ def run(
 
 def _run(
   program: lp.Program | Callable[[], lp.Program],
-  config: config_lib.LocalConfig,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None,
   directory: str,
 ) -> tuple[config_lib.Result, bool]:

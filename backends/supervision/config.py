@@ -7,9 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-# The exit code of a task that a restart would not help: `EX_DATAERR` of the
-# system's sysexits.h. It ends the run, whatever restarts are left.
-ENDS_RUN = 65
+from backends.process import messages
 
 _MAX_BACKOFF_SECS = 30.0
 
@@ -72,7 +70,7 @@ class RestartBudget:
 
 
 @dataclasses.dataclass(frozen=True)
-class LocalConfig:
+class RunConfig:
   """How a program runs on this machine.
 
   Attributes:
@@ -145,7 +143,7 @@ class Cause:
   @property
   def ends_run(self) -> bool:
     """Whether the task knew that it would fail again."""
-    return self.exit_code == ENDS_RUN
+    return self.exit_code == messages.ENDS_RUN
 
   @property
   def signal(self) -> str | None:
@@ -192,7 +190,7 @@ def stop_stages(
 
   Args:
     labels: those of the program.
-    stop_order: as in `LocalConfig`.
+    stop_order: as in `RunConfig`.
   """
   stages = [set(stage) & set(labels) for stage in stop_order]
   # A role that nobody ordered is likelier a client than a server.

@@ -15,13 +15,9 @@ from absl import flags
 
 from backends.process import loopback
 from backends.supervision import config as config_lib
-from backends.supervision import (
-  machines,
-  output,
-  run_tasks,
-  scaling,
-  supervisor,
-)
+from backends.supervision import machines as machines_lib
+from backends.supervision import output, run_tasks, scaling
+from backends.supervision import supervisor as supervisor_lib
 from backends.supervision import wakeups as wakeups_lib
 
 # Begins the note of a run that stops because one of its tasks has it stop.
@@ -31,8 +27,8 @@ _FLUSH_SECS = 5.0
 
 def run(
   program: lp.Program | Callable[[], lp.Program],
-  where: machines.Machines,
-  config: config_lib.LocalConfig,
+  machines: machines_lib.Machines,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None,
   resize: scaling.Resize | None = None,
 ) -> config_lib.Result:
@@ -44,40 +40,40 @@ def run(
   began = time.monotonic()
   if not isinstance(program, lp.Program):
     program = program()
-  boss = _supervise(program, where, config, on_line, resize)
+  supervisor = _supervise(program, machines, config, on_line, resize)
   return config_lib.Result(
-    exit_code=boss.exit_code,
-    cause=boss.cause,
-    restarts=boss.restarts,
-    killed=boss.killed,
+    exit_code=supervisor.exit_code,
+    cause=supervisor.cause,
+    restarts=supervisor.restarts,
+    killed=supervisor.killed,
     wall_time=time.monotonic() - began,
   )
 
 
-def flags_given(but: Collection[str] = ()) -> list[str]:
-  """The flags on this process's command line, for others to parse too.
+def command_line_flags(exclude: Collection[str] = ()) -> list[str]:
+  """Returns the flags on this process's command line, each as one argument.
 
   Args:
-    but: names of flags to leave out.
+    exclude: names of flags to leave out.
   """
   if not flags.FLAGS.is_parsed():
     return []
-  given = [
+  passed = [
     flags.FLAGS[name]
     for name in flags.FLAGS
     # A launcher may know more launch types than Launchpad's own flag takes.
-    if flags.FLAGS[name].present and name not in {'lp_launch_type', *but}
+    if flags.FLAGS[name].present and name not in {'lp_launch_type', *exclude}
   ]
-  return [flag.serialize() for flag in given]
+  return [flag.serialize() for flag in passed]
 
 
 def _supervise(
   program: lp.Program,
-  where: machines.Machines,
-  config: config_lib.LocalConfig,
+  machines: machines_lib.Machines,
+  config: config_lib.RunConfig,
   on_line: output.OnLine | None,
   resize: scaling.Resize | None,
-) -> supervisor.Supervisor:
+) -> supervisor_lib.Supervisor:
   """Runs the tasks; returns with no process left and all lines written."""
   with contextlib.ExitStack() as stack:
     wakeups = wakeups_lib.Wakeups()
@@ -86,41 +82,47 @@ def _supervise(
     stack.callback(sink.close, _FLUSH_SECS)
     logs = output.Logs(config.log_dir, sink)
     stack.callback(logs.close)
-    tasks = run_tasks.Roster(where, config, logs, flags_given())
-    runs = tasks.enlist(program)
-    stack.enter_context(wakeups.handling(where.signals))
-    boss = supervisor.Supervisor(
+    tasks = run_tasks.RunTasks(machines, config, logs, command_line_flags())
+    runs = tasks.add(program)
+    stack.enter_context(wakeups.handling(machines.signals))
+    supervisor = supervisor_lib.Supervisor(
       runs,
-      where.zygote,
+      machines.zygote,
       config,
       logs.open('launcher', 0, 'launcher'),
       logs.open('zygote', 0, 'zygote'),
       tasks,
     )
-    stack.callback(boss.close)
+    stack.callback(supervisor.close)
     # After a signal the run may go on, by another launcher.
     stack.callback(
-      lambda: where.zygote.close(boss.ready, boss.exit_code in (0, 1))
+      lambda: machines.zygote.close(
+        supervisor.ready, supervisor.exit_code in (0, 1)
+      )
     )
-    boss.watch(where.listener, lambda: _on_stop_request(boss, where.listener))
+    supervisor.watch(
+      machines.listener, lambda: _on_stop_request(supervisor, machines.listener)
+    )
     signals = wakeups_lib.Signals()
-    boss.watch(wakeups, lambda: _on_wakeup(boss, wakeups, signals, sink))
+    supervisor.watch(
+      wakeups, lambda: _on_wakeup(supervisor, wakeups, signals, sink)
+    )
     if config.log_dir is not None:
-      scaler = scaling.Scaler(config.log_dir, resize, where.make_room)
-      boss.every_second = lambda: scaler.look(boss, tasks)
-    boss.run()
-    return boss
+      scaler = scaling.Scaler(config.log_dir, resize, machines.make_room)
+      supervisor.every_second = lambda: scaler.look(supervisor, tasks)
+    supervisor.run()
+    return supervisor
 
 
 def _on_stop_request(
-  boss: supervisor.Supervisor, listener: loopback.StopListener
+  supervisor: supervisor_lib.Supervisor, listener: loopback.StopListener
 ) -> None:
   listener.clear()
-  boss.stop(0, STOP_CALLED)
+  supervisor.stop(0, STOP_CALLED)
 
 
 def _on_wakeup(
-  boss: supervisor.Supervisor,
+  supervisor: supervisor_lib.Supervisor,
   wakeups: wakeups_lib.Wakeups,
   signals: wakeups_lib.Signals,
   sink: output.Sink,
@@ -129,11 +131,11 @@ def _on_wakeup(
     if not signals.counts(signum):
       continue
     if signals.interrupts > 1:
-      boss.kill_all('Interrupted again')
+      supervisor.kill_all('Interrupted again')
     else:
-      boss.stop(128 + signum, f'{signal.Signals(signum).name} came')
+      supervisor.stop(128 + signum, f'{signal.Signals(signum).name} came')
       if signum == signal.SIGINT:
-        boss.note('Once more Ctrl-C kills at once.')
+        supervisor.note('Once more Ctrl-C kills at once.')
   if sink.error is not None:
     lines = ''.join(traceback.format_exception(sink.error)).splitlines()
-    boss.fail(config_lib.Cause('launcher', None, tuple(lines)))
+    supervisor.fail(config_lib.Cause('launcher', None, tuple(lines)))

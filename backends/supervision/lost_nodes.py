@@ -10,12 +10,12 @@ if TYPE_CHECKING:
   from backends.supervision import supervisor
 
 
-class Places:
+class LostNodes:
   """The supervisor's part that knows which tasks have no place."""
 
-  def __init__(self, boss: 'supervisor.Supervisor', tasks: run_tasks.Roster):
+  def __init__(self, boss: 'supervisor.Supervisor', tasks: run_tasks.RunTasks):
     self._boss = boss
-    self._roster = tasks
+    self._tasks = tasks
 
   def on_lost(self, names: Sequence[str], error: str) -> None:
     """Has the tasks of a node that is gone wait for another."""
@@ -43,7 +43,7 @@ class Places:
 
     Whoever has an address of theirs starts again with the new one.
     """
-    others = self._runs(self._roster.on_moved(names))
+    others = self._runs(self._tasks.on_moved(names))
     if self._boss.is_stopping:
       return
     told = [run for run in others if run.alive and run.state != 'leaving']
@@ -66,7 +66,7 @@ class Places:
 
   def _lost_that_it_calls(self, name: str) -> list[str]:
     lost = [n for n, run in self._boss.runs.items() if run.state == 'lost']
-    return [each for each in lost if name in self._roster.told([each])]
+    return [each for each in lost if name in self._tasks.told([each])]
 
   def _runs(self, names: Sequence[str]) -> list[task_run.TaskRun]:
     return [self._boss.runs[n] for n in names if n in self._boss.runs]

@@ -7,9 +7,8 @@ from typing import Protocol
 import launchpad as lp
 
 from backends.process import loopback, messages
-from backends.supervision import output
 from backends.supervision import tasks as tasks_lib
-from system import stops
+from system import line_reader, stops
 
 
 class Zygote(Protocol):
@@ -22,12 +21,12 @@ class Zygote(Protocol):
   """
 
   channel: messages.Channel
-  reader: output.LineReader
+  reader: line_reader.LineReader
   ready_secs: float
 
   def receive(self) -> dict | None: ...
 
-  def start(self, order: messages.Order) -> output.LineReader: ...
+  def start(self, order: messages.Order) -> line_reader.LineReader: ...
 
   def signal(self, task: str, signum: int) -> None: ...
 

@@ -13,57 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import IO
 
 from backends.supervision import log_file
-from system import limits, streams
+from system import limits, line_reader, streams
 
 # Called with a task's label, its index, and a line without its end.
 OnLine = Callable[[str, int, str], None]
 
-_MAX_LINE_BYTES = 1 << 16
 _POLL_SECS = 0.05
 _HEAD_LINES, _TAIL_LINES = 15, 25
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
-
-
-class LineReader:
-  """Whole lines out of a pipe that must not be waited on."""
-
-  def __init__(self, descriptor: int):
-    os.set_blocking(descriptor, False)
-    self._descriptor = descriptor
-    self._rest = b''
-    self.closed = False
-
-  def fileno(self) -> int:
-    return self._descriptor
-
-  def read(self) -> list[str]:
-    """Returns what lines there are now, and at the pipe's end its rest too."""
-    chunks = [self._rest]
-    size = len(self._rest)
-    while size < _MAX_LINE_BYTES:
-      try:
-        chunk = os.read(self._descriptor, _MAX_LINE_BYTES)
-      except BlockingIOError:
-        break
-      if not chunk:
-        self.closed = True
-        break
-      chunks.append(chunk)
-      size += len(chunk)
-    *lines, self._rest = b''.join(chunks).split(b'\n')
-    if self._rest and (self.closed or len(self._rest) >= _MAX_LINE_BYTES):
-      lines.append(self._rest)
-      self._rest = b''
-    return [line.decode(errors='replace').rstrip('\r') for line in lines]
-
-  def close(self) -> list[str]:
-    """Closes the pipe and returns the lines left in it, the last one whole."""
-    lines = self.read()
-    if self._rest:
-      lines.append(self._rest.decode(errors='replace'))
-    os.close(self._descriptor)
-    self.closed = True
-    return lines
 
 
 class Printer:
@@ -187,15 +144,15 @@ class Readers:
   def __init__(self, selector: selectors.BaseSelector):
     """Reads when `selector` says so: its keys' data is what to call."""
     self._selector = selector
-    self._open: dict[LineReader, TaskLog] = {}
+    self._open: dict[line_reader.LineReader, TaskLog] = {}
 
-  def add(self, reader: LineReader, log: TaskLog) -> None:
+  def add(self, reader: line_reader.LineReader, log: TaskLog) -> None:
     self._open[reader] = log
     self._selector.register(
       reader, selectors.EVENT_READ, functools.partial(self.read, reader)
     )
 
-  def read(self, reader: LineReader) -> None:
+  def read(self, reader: line_reader.LineReader) -> None:
     """Takes what there is now."""
     # It may have been closed since, in this turn of the selector's.
     if reader in self._open:
@@ -208,7 +165,7 @@ class Readers:
     for reader in list(self._open):
       self._close(reader)
 
-  def _close(self, reader: LineReader) -> None:
+  def _close(self, reader: line_reader.LineReader) -> None:
     self._selector.unregister(reader)
     self._open.pop(reader).write(reader.close())
 

@@ -9,31 +9,32 @@ from launchpad import address as lp_address
 
 from backends.process import loopback, messages, zygote_client
 from backends.supervision import config as config_lib
-from backends.supervision import machines, output, task_run
+from backends.supervision import machines as machines_lib
+from backends.supervision import output, task_run
 from backends.supervision import tasks as tasks_lib
 from rpc import courier_stand_in
 
 
-class Roster:
+class RunTasks:
   """Makes tasks ready to start, also once the run is under way."""
 
   def __init__(
     self,
-    where: machines.Machines,
-    config: config_lib.LocalConfig,
+    machines: machines_lib.Machines,
+    config: config_lib.RunConfig,
     logs: output.Logs,
     flags: Sequence[str],
   ):
     """Holds none yet.
 
     Args:
-      where: where they live.
+      machines: where the tasks run.
       config: how they run.
       logs: theirs.
       flags: absl flags for each, as on a command line.
     """
-    self._where = where
-    courier_stand_in.make_key(where.directory)
+    self._machines = machines
+    courier_stand_in.make_key(machines.directory)
     self._config = config
     self._logs = logs
     self._flags = flags
@@ -42,8 +43,8 @@ class Roster:
     # By task, the addresses that it is told.
     self._told: dict[str, list[loopback.FixedAddress]] = {}
 
-  def enlist(self, program: lp.Program) -> list[task_run.TaskRun]:
-    """Returns those of a program's tasks that the roster did not have.
+  def add(self, program: lp.Program) -> list[task_run.TaskRun]:
+    """Returns the tasks of a program that are new to the run.
 
     Args:
       program: the run's, or that built again with more tasks.
@@ -59,13 +60,13 @@ class Roster:
       name = f'{label}/{index}'
       known = self._addresses.setdefault(name, [])
       if given[name] == len(known):
-        known.append(self._where.make_address(label, index))
+        known.append(self._machines.make_address(label, index))
       given[name] += 1
       return known[given[name] - 1]
 
     tasks = tasks_lib.from_program(
       program,
-      program_stopper=self._where.stopper,
+      program_stopper=self._machines.stopper,
       make_address=make_address,
       env=self._config.task_env,
     )
@@ -80,7 +81,7 @@ class Roster:
       )
     return [self._runs[task.name] for task in fresh]
 
-  def discharge(self, name: str) -> None:
+  def forget(self, name: str) -> None:
     """Forgets a task that has left the run."""
     for by_name in (self._runs, self._addresses, self._told):
       by_name.pop(name, None)
@@ -112,15 +113,17 @@ class Roster:
     return messages.Order(
       task=task.name,
       function_path=self._save(task),
-      error_path=os.path.join(self._where.directory, f'{task.file_stem}.error'),
+      error_path=os.path.join(
+        self._machines.directory, f'{task.file_stem}.error'
+      ),
       flags=self._flags,
       env=zygote_client.task_environment(task.env),
-      interface=self._where.interface,
-      ports=_ports(task) if self._where.guards_ports else (),
+      interface=self._machines.interface,
+      ports=_ports(task) if self._machines.guards_ports else (),
     )
 
   def _save(self, task: tasks_lib.Task) -> str:
-    path = os.path.join(self._where.directory, f'{task.file_stem}.pkl')
+    path = os.path.join(self._machines.directory, f'{task.file_stem}.pkl')
     with loopback.noting_addresses() as told:
       tasks_lib.save_function(task, path)
     self._told[task.name] = list(told)

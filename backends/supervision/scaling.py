@@ -140,7 +140,7 @@ class Scaler:
         os.remove(os.path.join(log_dir, name))
 
   def look(
-    self, boss: 'supervisor.Supervisor', tasks: 'run_tasks.Roster'
+    self, boss: 'supervisor.Supervisor', tasks: 'run_tasks.RunTasks'
   ) -> None:
     """Does what was asked since, a step at a time; called every second."""
     change = self._change
@@ -151,7 +151,7 @@ class Scaler:
     elif change is None or _is_leaving(boss) or change.thread.is_alive():
       return
     elif self._settle_by is None:
-      self._enlist(boss, tasks)
+      self._add(boss, tasks)
     else:
       self._settle(boss)
 
@@ -202,15 +202,15 @@ class Scaler:
     except Exception as e:
       self._error = e
 
-  def _enlist(
-    self, boss: 'supervisor.Supervisor', tasks: 'run_tasks.Roster'
+  def _add(
+    self, boss: 'supervisor.Supervisor', tasks: 'run_tasks.RunTasks'
   ) -> None:
     """Starts the tasks for which there is room."""
     error, self._error = self._error, None
     try:
       if error is not None:
         raise error
-      for run in tasks.enlist(self._program):
+      for run in tasks.add(self._program):
         boss.add(run)
     except Exception as e:  # Those that there are go on.
       error = f'{type(e).__name__}: {e}'

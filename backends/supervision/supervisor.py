@@ -30,13 +30,13 @@ class Supervisor:
     self,
     runs: Sequence[task_run.TaskRun],
     zygote: machines.Zygote,
-    config: config_lib.LocalConfig,
+    config: config_lib.RunConfig,
     launcher_log: output.TaskLog,
     zygote_log: output.TaskLog,
-    tasks: run_tasks.Roster,
+    tasks: run_tasks.RunTasks,
   ):
-    self._roster = tasks
-    self._places = lost_nodes.Places(self, tasks)
+    self._tasks = tasks
+    self._lost_nodes = lost_nodes.LostNodes(self, tasks)
     self.runs = {run.task.name: run for run in runs}
     self._zygote = zygote
     self._config = config
@@ -202,9 +202,9 @@ class Supervisor:
       name = message.get('node', 'zygote')
       self.fail(config_lib.Cause(name, None, tuple(lines)))
     elif message['event'] == 'lost':
-      self._places.on_lost(message['tasks'], message['error'])
+      self._lost_nodes.on_lost(message['tasks'], message['error'])
     elif message['event'] == 'placed':
-      self._places.on_placed(message['tasks'])
+      self._lost_nodes.on_placed(message['tasks'])
     elif message['event'] == 'started':
       self._on_started(self.runs[message['task']], message['pid'])
     else:
@@ -247,7 +247,7 @@ class Supervisor:
   ) -> None:
     cause = run.take_cause()
     is_final = asked or cause.ends_run
-    if not is_final and not is_lost and self._places.holds_back(run):
+    if not is_final and not is_lost and self._lost_nodes.holds_back(run):
       return
     # A task that was asked to stop and crashed has not saved what it should.
     now = time.monotonic()
@@ -276,7 +276,7 @@ class Supervisor:
 
   def _forget(self, run: task_run.TaskRun) -> None:
     del self.runs[run.task.name]
-    self._roster.discharge(run.task.name)
+    self._tasks.forget(run.task.name)
     self._zygote.release(run.task.name)
 
   def _on_zygote_lost(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.process import messages
 from backends.supervision import config, output, tasks
+from system import line_reader
 
 _ALIVE = ('starting', 'running', 'renewing', 'leaving', 'stopping')
 
@@ -45,7 +46,7 @@ class TaskRun:
   restart_at: float = 0.0
   kill_at: float = math.inf
   exit_code: int | None = None
-  reader: output.LineReader | None = None
+  reader: line_reader.LineReader | None = None
 
   @property
   def alive(self) -> bool:

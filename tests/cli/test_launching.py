@@ -79,5 +79,5 @@ def test_open_ports_are_refused_in_one_sentence(monkeypatch):
     settings.WrongUsage, match='--refuse_open_ports: the run did not begin'
   ):
     launching._run_here(
-      here, None, None, config=config.LocalConfig(), on_line=print
+      here, None, None, config=config.RunConfig(), on_line=print
     )

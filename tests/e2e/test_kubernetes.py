@@ -27,7 +27,7 @@ class Pods(runs.Run):
 
   def __init__(self, run_dir):
     super().__init__(run_dir)
-    self.agents = {}
+    self.daemons = {}
     with socket.socket() as free:
       free.bind(('127.0.0.1', 0))
       self._port = str(free.getsockname()[1])
@@ -64,13 +64,13 @@ class Pods(runs.Run):
       self._output = stack.enter_context(open(self.output_path, 'a'))
       for name, job in self._jobs.items():
         for index in range(job['completions']):
-          before = self.agents.get((name, index))
+          before = self.daemons.get((name, index))
           if before is None or before.returncode != 0:
             process = stack.enter_context(self._start(job, index))
             if name == 'launcher':
               self.process = process
             else:
-              self.agents[name, index] = process
+              self.daemons[name, index] = process
       yield
 
   @contextlib.contextmanager
@@ -109,14 +109,14 @@ class Pods(runs.Run):
     )
 
 
-def test_a_launcher_that_makes_room_goes_on_with_all_agents(tmp_path):
+def test_a_launcher_that_makes_room_goes_on_with_all_daemons(tmp_path):
   pods = Pods(tmp_path / 'run')
   pods.render('--num_actors=2', '--num_steps=1000000', '--checkpoint_every=1')
   with pods.started():
     pods.wait_to_learn()
     pods.process.send_signal(signal.SIGTERM)
     assert pods.end() == 143, pods.output
-    codes = {task: each.wait(_PATIENCE) for task, each in pods.agents.items()}
+    codes = {task: each.wait(_PATIENCE) for task, each in pods.daemons.items()}
   # With 0 its Job would take a task for done, and not start it again.
   assert 0 not in codes.values(), pods.output
   before = pods.count('learner_steps')
@@ -133,7 +133,7 @@ def test_a_run_ends_with_all_of_its_pods(tmp_path):
   pods.render('--num_actors=1', '--num_steps=1500')
   with pods.started():
     assert pods.end() == 0, pods.output
-    codes = {task: each.wait(_PATIENCE) for task, each in pods.agents.items()}
+    codes = {task: each.wait(_PATIENCE) for task, each in pods.daemons.items()}
   assert set(codes.values()) == {0}, pods.output
   assert (pods.run_dir / 'config.json').exists()
   assert pods.count('actor_steps') >= 1500

@@ -32,7 +32,7 @@ def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
   run = settings_lib.make_settings(
     {name: flags.FLAGS[name].value for name in settings_lib.NAMES}
   )
-  config = roles.local_config(str(run_dir / 'logs'), run.preload)
+  config = roles.run_config(str(run_dir / 'logs'), run.preload)
   tasks = {
     'a': [f'{role}/0' for role in _SERVERS],
     'b': [*(f'actor/{i}' for i in range(run.num_actors)), 'evaluator/0'],

@@ -57,7 +57,7 @@ def main(directory):
   client = lp.PyNode(_use, directory, *handles, addresses)
   program.add_node(client, label='client')
   again = {'courier': local.RestartPolicy()}
-  return local.run(program, config=local.LocalConfig(restart=again)).exit_code
+  return local.run(program, config=local.RunConfig(restart=again)).exit_code
 
 
 if __name__ == '__main__':

@@ -88,9 +88,9 @@ def test_a_cable_that_stays_cut_is_a_clear_end_on_both_hosts(tmp_path):
   ):
     run.wait_until(lambda: run.steps() >= 400, 'steps')
     net.set_link('down')
-    # Its end waits for the agent on `b`, which ends by itself.
+    # Its end waits for the daemon on `b`, which ends by itself.
     assert run.end() == 1, run.output
     assert not net.pids('b')
   assert run.output.endswith(
-    'b is lost: its agent is gone.\nThe run failed: b failed.\n'
+    'b is lost: its daemon is gone.\nThe run failed: b failed.\n'
   )

@@ -26,7 +26,7 @@ def main() -> int:
       helpers.program(worker=lambda: lp.wait_for_stop()),
       address=address,
       resources={'worker': resources_lib.Resources(cpu=int(cpus))},
-      config=local.LocalConfig(log_dir=log_dir),
+      config=local.RunConfig(log_dir=log_dir),
     ).exit_code
   except ray_driver.NoClusterError as e:
     print(e, file=sys.stderr)

@@ -106,7 +106,7 @@ def test_a_signal_while_there_is_no_room_leaves_nothing(cluster, tmp_path):
 
 
 @pytest.mark.long
-def test_a_signal_while_agents_start_leaves_nothing(cluster, tmp_path):
+def test_a_signal_while_daemons_start_leaves_nothing(cluster, tmp_path):
   cluster.add_node(num_cpus=2)
   with _driver(cluster.address, tmp_path) as driver:
     helpers.wait_until(

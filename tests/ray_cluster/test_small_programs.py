@@ -21,7 +21,7 @@ class _Run:
     self.lines = helpers.Lines()
     self.result = None
     self._log_dir = str(log_dir)
-    config = local.LocalConfig(
+    config = local.RunConfig(
       log_dir=self._log_dir,
       restart={
         label: local.RestartPolicy(backoff=0.01) for label in program.groups
@@ -180,7 +180,7 @@ def test_a_task_without_room_ends_the_run_by_name(
 
 
 def test_no_cluster_is_one_sentence(tmp_path):
-  config = local.LocalConfig(log_dir=str(tmp_path))
+  config = local.RunConfig(log_dir=str(tmp_path))
   with pytest.raises(ray_driver.NoClusterError, match='no Ray cluster at'):
     ray_cluster.run(
       _program(tmp_path, 1),

@@ -43,7 +43,7 @@ def lasting(directory: pathlib.Path):
 
 def main() -> int:
   directory = pathlib.Path(sys.argv[2])
-  config = local.LocalConfig(log_dir=str(directory))
+  config = local.RunConfig(log_dir=str(directory))
   return allocation.run(
     globals()[sys.argv[1]](directory), config=config
   ).exit_code

@@ -55,14 +55,14 @@ def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
   job.call('scancel', '--batch', '--signal=USR1', number)
   _wait_for_start(number, tmp_path / 'up-1')
   assert (tmp_path / 'saved-0').exists()
-  _kill_agent(tmp_path, 'node2')
+  _kill_daemon(tmp_path, 'node2')
   _wait_for_start(number, tmp_path / 'up-2')
   assert jobs.end(number) == ('COMPLETED', '0:0'), _output(tmp_path, number)
   assert jobs.shown(number, 'Restarts') == '2'
   assert (tmp_path / 'saved-1').exists()
   assert (tmp_path / 'saved-2').exists()
   output = _output(tmp_path, number)
-  assert 'node2 is lost: its agent has ended' in output
+  assert 'node2 is lost: its daemon has ended' in output
   assert 'The run failed: node2 failed.' in output
   assert '[save/0] start 2 with GPU 0' in output
   helpers.assert_nothing_left(str(tmp_path))
@@ -77,12 +77,12 @@ def _wait_for_start(number, path):
   helpers.wait_until(started, f'{path.name} of job {number}', 90.0)
 
 
-def _kill_agent(directory, node):
-  (agent,) = [
+def _kill_daemon(directory, node):
+  (daemon,) = [
     process
     for process in map(psutil.Process, helpers.marked(str(directory)))
-    if 'agent.main()' in ' '.join(process.cmdline())
+    if 'backends.cluster.node_daemon' in ' '.join(process.cmdline())
     and process.environ().get('SLURMD_NODENAME') == node
     and process.name() != 'srun'
   ]
-  os.kill(agent.pid, signal.SIGKILL)
+  os.kill(daemon.pid, signal.SIGKILL)

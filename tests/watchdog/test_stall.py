@@ -101,7 +101,7 @@ def stuck(tmp_path_factory):
   with stall.Watchdog(run_dir, 2.0, said):
     result = local.run(
       _program(run_dir),
-      config=local.LocalConfig(
+      config=local.RunConfig(
         preload=['reverb'], log_dir=str(run_dir / 'logs'), grace=3.0
       ),
       on_line=helpers.Lines(),

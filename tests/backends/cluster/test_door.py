@@ -24,30 +24,30 @@ def _address(door):
   return f'127.0.0.1:{door.port}'
 
 
-def test_an_agent_with_the_key_is_met_by_its_name(door):
-  agent = door_lib.join(_address(door), _KEY, 'node1', 10)
+def test_a_daemon_with_the_key_is_met_by_its_name(door):
+  daemon = door_lib.join(_address(door), _KEY, 'node1', 10)
   link = door.meet('node1', 10)
   link.stream.send({'do': 'work'})
-  assert agent.stream.receive() == [{'do': 'work'}]
+  assert daemon.stream.receive() == [{'do': 'work'}]
   assert link.host == '127.0.0.1'
   link.hang_up()
-  assert agent.stream.receive() is None
-  agent.hang_up()
+  assert daemon.stream.receive() is None
+  daemon.hang_up()
   assert link.stream.receive() is None
 
 
-def test_an_agent_with_another_key_is_not_let_in(door):
-  with pytest.raises(links.NoAgentError) as raised:
+def test_a_daemon_with_another_key_is_not_let_in(door):
+  with pytest.raises(links.NoDaemonError) as raised:
     door_lib.join(_address(door), b'of another run', 'node1', 0.5)
   assert _address(door) in str(raised.value)
-  with pytest.raises(links.NoAgentError, match='No agent for node1'):
+  with pytest.raises(links.NoDaemonError, match='No daemon for node1'):
     door.meet('node1', 0.5)
 
 
 def test_a_launcher_without_the_key_is_not_believed():
   with (
     contextlib.closing(door_lib.Door(b'of another run')) as door,
-    pytest.raises(links.NoAgentError),
+    pytest.raises(links.NoDaemonError),
   ):
     door_lib.join(_address(door), _KEY, 'node1', 0.5)
 
@@ -68,7 +68,7 @@ def many_descriptors():
 
 
 @pytest.mark.parametrize(('number', 'num_hosts'), [(2000, 1), (400, 50)])
-def test_many_who_say_nothing_hold_little_and_keep_no_agent_out(
+def test_many_who_say_nothing_hold_little_and_keep_no_daemon_out(
   door, many_descriptors, number, num_hosts
 ):
   threads = threading.active_count()
@@ -76,15 +76,15 @@ def test_many_who_say_nothing_hold_little_and_keep_no_agent_out(
   with contextlib.ExitStack() as stack:
     for each in range(number):
       _knock(stack, door, f'127.0.1.{1 + each % num_hosts}')
-    agent = door_lib.join(_address(door), _KEY, 'node1', 10)
+    daemon = door_lib.join(_address(door), _KEY, 'node1', 10)
     link = door.meet('node1', 10)
     link.stream.send({'do': 'work'})
-    assert agent.stream.receive() == [{'do': 'work'}]
+    assert daemon.stream.receive() == [{'do': 'work'}]
     assert len(os.listdir('/proc/self/fd')) - number - before < 150
     assert threading.active_count() == threads
 
 
-def test_one_machine_does_not_show_out_the_agents_of_another(door):
+def test_one_machine_does_not_show_out_the_daemons_of_another(door):
   with contextlib.ExitStack() as stack:
     slow = _knock(stack, door)
     challenged = slow.recv(handshake.MAX_BYTES)
@@ -140,17 +140,17 @@ def test_who_says_something_else_is_shown_out(door, said):
     assert door.meet('node1', 10).host == '127.0.0.1'
 
 
-def test_what_an_agent_has_said_lets_nobody_else_in(door):
+def test_what_a_daemon_has_said_lets_nobody_else_in(door):
   with contextlib.ExitStack() as stack:
-    agent, thief = _knock(stack, door), _knock(stack, door)
-    said = handshake.introduce(_KEY, agent.recv(handshake.MAX_BYTES), 'node1')
+    daemon, thief = _knock(stack, door), _knock(stack, door)
+    said = handshake.introduce(_KEY, daemon.recv(handshake.MAX_BYTES), 'node1')
     assert _KEY not in said
     thief.recv(handshake.MAX_BYTES)
     thief.sendall(said)
     assert thief.recv(1) == b''
 
 
-def test_a_launcher_that_drips_does_not_hold_an_agent(monkeypatch):
+def test_a_launcher_that_drips_does_not_hold_an_daemon(monkeypatch):
   monkeypatch.setattr(door_lib, '_GREETING_SECS', 0.3)
   is_over = threading.Event()
 
@@ -164,7 +164,7 @@ def test_a_launcher_that_drips_does_not_hold_an_agent(monkeypatch):
     thread = threading.Thread(target=drip, args=[listener])
     thread.start()
     address = f'127.0.0.1:{listener.getsockname()[1]}'
-    with pytest.raises(links.NoAgentError, match=address):
+    with pytest.raises(links.NoDaemonError, match=address):
       door_lib.join(address, _KEY, 'node1', 0)
     is_over.set()
     thread.join(10)
@@ -176,13 +176,13 @@ def test_a_closed_door_keeps_nothing(door):
     silent.recv(handshake.MAX_BYTES)
     door.close()
     assert silent.recv(1) == b''
-    with pytest.raises(links.NoAgentError):
+    with pytest.raises(links.NoDaemonError):
       door.meet('node1', 1e6)
     with pytest.raises(ConnectionRefusedError):
       _knock(stack, door)
 
 
-def test_an_agent_takes_the_place_of_one_of_its_name(door):
+def test_a_daemon_takes_the_place_of_one_of_its_name(door):
   first = door_lib.join(_address(door), _KEY, 'node1', 10)
   before = door.meet('node1', 10)
   door_lib.join(_address(door), _KEY, 'node1', 10)
@@ -195,8 +195,8 @@ def test_an_agent_takes_the_place_of_one_of_its_name(door):
   now.stream.send({})
 
 
-def test_an_agent_that_finds_no_launcher_says_where_it_looked():
+def test_a_daemon_that_finds_no_launcher_says_where_it_looked():
   with socket.create_server(('127.0.0.1', 0)) as taken:
     port = taken.getsockname()[1]
-  with pytest.raises(links.NoAgentError, match=f'127.0.0.1:{port}'):
+  with pytest.raises(links.NoDaemonError, match=f'127.0.0.1:{port}'):
     door_lib.join(f'127.0.0.1:{port}', _KEY, 'node1', 0.5)

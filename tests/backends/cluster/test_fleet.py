@@ -1,4 +1,4 @@
-"""Agents on two nodes; both are this machine, with no scheduler between."""
+"""Daemons on two nodes; both are this machine, with no scheduler between."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ def _run(program, directory, placed, **config):
     program: the program.
     directory: for its files.
     placed: by node, how many accelerators each task there is given.
-    **config: of a `LocalConfig`.
+    **config: of a `RunConfig`.
   """
   bootstrap.save_paths(directory)
   command = bootstrap.command('backends.cluster.node_daemon', directory)
@@ -48,7 +48,7 @@ def _run(program, directory, placed, **config):
 
 
 def _run_on(nodes, program, directory, **config):
-  config = local.LocalConfig(log_dir=directory, **config)
+  config = local.RunConfig(log_dir=directory, **config)
   lines = helpers.Lines()
   with contextlib.ExitStack() as stack:
     listener = loopback.StopListener(f'{directory}/stop')
@@ -61,8 +61,8 @@ def _run_on(nodes, program, directory, **config):
     return launcher.run(program, where, config, lines), lines
 
 
-class _ActedAgent:
-  """A node's agent that the test plays itself."""
+class _ActedDaemon:
+  """A node's daemon that the test plays itself."""
 
   def __init__(self, door, name):
     address = f'127.0.0.1:{door.port}'
@@ -96,7 +96,7 @@ class _ActedAgent:
 
 @contextlib.contextmanager
 def _acting(act):
-  """Has the test's own agents act beside the launcher."""
+  """Has the test's own daemons act beside the launcher."""
   thread = threading.Thread(target=act)
   thread.start()
   yield
@@ -116,17 +116,17 @@ def _joined(door, name, **more):
   )
 
 
-def test_an_agent_that_is_lost_before_it_has_a_port_is_replaced(
+def test_a_daemon_that_is_lost_before_it_has_a_port_is_replaced(
   door, marker, tmp_path
 ):
   program = lp.Program('server')
   program.add_node(lp.CourierNode(_Server), label='server')
 
   def act():
-    first = _ActedAgent(door, 'server/0')
+    first = _ActedDaemon(door, 'server/0')
     first.hear('reserve')
     first.get_lost()
-    second = _ActedAgent(door, 'server/0')
+    second = _ActedDaemon(door, 'server/0')
     second.hear('reserve')
     second.say('reserved', address='127.0.0.1:7')
     second.start('server/0')
@@ -147,13 +147,13 @@ def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
 
   def act():
     for _ in range(8):
-      agent = _ActedAgent(door, 'task/0')
-      agent.start('task/0')
-      agent.get_lost()
-    agent = _ActedAgent(door, 'task/0')
-    agent.start('task/0')
-    agent.say('exited', task='task/0', exit_code=0)
-    agent.hear('leave')
+      daemon = _ActedDaemon(door, 'task/0')
+      daemon.start('task/0')
+      daemon.get_lost()
+    daemon = _ActedDaemon(door, 'task/0')
+    daemon.start('task/0')
+    daemon.say('exited', task='task/0', exit_code=0)
+    daemon.hear('leave')
 
   restart = {'task': local.RestartPolicy()}
   with _acting(act):
@@ -164,14 +164,14 @@ def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
   assert result.restarts == {'task/0': 8}
 
 
-def test_an_agent_that_says_nonsense_is_replaced(door, marker):
+def test_a_daemon_that_says_nonsense_is_replaced(door, marker):
   program = helpers.program(task=lambda: None)
 
   def act():
-    first = _ActedAgent(door, 'task/0')
+    first = _ActedDaemon(door, 'task/0')
     first.start('task/0')
     first.say_nonsense()
-    second = _ActedAgent(door, 'task/0')
+    second = _ActedDaemon(door, 'task/0')
     second.start('task/0')
     second.say('exited', task='task/0', exit_code=0)
     second.hear('leave')
@@ -189,9 +189,9 @@ def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
 
   def act():
     for _ in range(3):
-      agent = _ActedAgent(door, 'task/0')
-      agent.start('task/0')
-      agent.get_lost()
+      daemon = _ActedDaemon(door, 'task/0')
+      daemon.start('task/0')
+      daemon.get_lost()
 
   restart = {'task': local.RestartPolicy(max_restarts=2)}
   with _acting(act):
@@ -208,14 +208,14 @@ def test_a_run_grows_by_the_nodes_that_are_placed_for_it(
     return helpers.program(task=[lambda: None] * count)
 
   def act():
-    first = _ActedAgent(door, 'task/0')
+    first = _ActedDaemon(door, 'task/0')
     first.start('task/0')
     key = scaling.request(marker, 'task', 2)
-    second = _ActedAgent(door, 'task/1')
+    second = _ActedDaemon(door, 'task/1')
     second.start('task/1')
     helpers.wait_until(lambda: scaling.answer(marker, key) == '', 'an answer')
-    for index, agent in enumerate((first, second)):
-      agent.say('exited', task=f'task/{index}', exit_code=0)
+    for index, daemon in enumerate((first, second)):
+      daemon.say('exited', task=f'task/{index}', exit_code=0)
     second.hear('leave')
 
   with _acting(act):
@@ -223,7 +223,7 @@ def test_a_run_grows_by_the_nodes_that_are_placed_for_it(
       program(1),
       [_joined(door, 'task/0')],
       str(tmp_path),
-      config=local.LocalConfig(log_dir=marker),
+      config=local.RunConfig(log_dir=marker),
       growth=hosts.Growth(
         lambda label, count: program(count),
         lambda names: [_joined(door, name) for name in names],
@@ -239,7 +239,7 @@ def test_the_node_of_a_finished_task_may_be_lost(door, marker, returns):
   is_noticed = threading.Event()
 
   def act():
-    brief, other = _ActedAgent(door, 'brief/0'), _ActedAgent(door, 'other/0')
+    brief, other = _ActedDaemon(door, 'brief/0'), _ActedDaemon(door, 'other/0')
     brief.say('ready', reason_not_to_fork=None)
     other.start('other/0')
     brief.hear('start')
@@ -329,7 +329,7 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
 
   def killer():
     helpers.wait_until((tmp_path / 'up').exists, 'the victim')
-    # The agent: the parent of the parent of all tasks there.
+    # The daemon: the parent of the parent of all tasks there.
     zygote = psutil.Process(int((tmp_path / 'zygote').read_text()))
     zygote.parent().kill()
     lp.wait_for_stop()
@@ -344,12 +344,12 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
   restart = {'victim': local.RestartPolicy()}
   result, lines = _run(program, marker, placed, restart=restart)
   assert (result.exit_code, result.cause.task) == (1, 'b')
-  assert result.cause.lines[-1].startswith('b is lost: its agent has ended')
+  assert result.cause.lines[-1].startswith('b is lost: its daemon has ended')
   assert 'saved' in lines.of('killer/0')
 
 
 @pytest.mark.parametrize(('is_over', 'exit_code'), [(True, 0), (False, 1)])
-def test_agents_that_joined_know_whether_another_launcher_may_come(
+def test_daemons_that_joined_know_whether_another_launcher_may_come(
   marker, is_over, exit_code
 ):
   with contextlib.closing(door_lib.Door(b'key')) as door:
@@ -357,7 +357,7 @@ def test_agents_that_joined_know_whether_another_launcher_may_come(
     key_path.write_bytes(b'key')
     bootstrap.save_paths(marker)
     address = f'127.0.0.1:{door.port}'
-    agent = subprocess.Popen(
+    daemon = subprocess.Popen(
       bootstrap.command(
         'backends.cluster.join', marker, address, 'task/0', str(key_path)
       )
@@ -368,7 +368,7 @@ def test_agents_that_joined_know_whether_another_launcher_may_come(
     zygotes = fleet.Fleet([node], lambda: None, (), True, {})
     zygotes.wait_for(['task/0'])
     zygotes.close(is_over=is_over)
-    assert agent.wait(30) == exit_code
+    assert daemon.wait(30) == exit_code
 
 
 def test_each_task_sees_its_own_accelerators(marker, monkeypatch):
@@ -399,6 +399,6 @@ def test_a_node_that_cannot_start_says_why(marker):
   with contextlib.closing(zygotes):
     with pytest.raises(fleet.NodeLostError, match='no such module') as raised:
       zygotes.reserve('server', 0)
-    assert 'a is lost: its agent has ended with exit code 1' in str(
+    assert 'a is lost: its daemon has ended with exit code 1' in str(
       raised.value
     )

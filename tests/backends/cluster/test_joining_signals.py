@@ -1,4 +1,4 @@
-"""Launchers and agents that wait for each other are signalled."""
+"""Launchers and daemons that wait for each other are signalled."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from tests.e2e import runs
 _STOPS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 
 
-def test_a_launcher_that_waits_for_agents_leaves_nothing(tmp_path):
+def test_a_launcher_that_waits_for_daemons_leaves_nothing(tmp_path):
   with contextlib.ExitStack() as stack:
     launchers = {}
     for signum in _STOPS:
@@ -41,7 +41,7 @@ def _handles(pid, signum):
 
 
 @contextlib.contextmanager
-def _agent(folder, port):
+def _daemon(folder, port):
   (folder / 'key').write_text('the key')
   process = subprocess.Popen(
     [
@@ -59,19 +59,19 @@ def _agent(folder, port):
 
 
 @pytest.mark.parametrize('when', ['imports', 'waits'])
-def test_an_agent_that_no_launcher_has_let_in_ends_at_once(tmp_path, when):
+def test_a_daemon_that_no_launcher_has_let_in_ends_at_once(tmp_path, when):
   with (
     socket.create_server(('127.0.0.1', 0)) as listener,
-    _agent(tmp_path, listener.getsockname()[1]) as agent,
+    _daemon(tmp_path, listener.getsockname()[1]) as daemon,
   ):
     if when == 'imports':
       helpers.wait_until(
-        lambda: _handles(agent.pid, signal.SIGTERM), 'its first line'
+        lambda: _handles(daemon.pid, signal.SIGTERM), 'its first line'
       )
     else:
       listener.settimeout(60)
       listener.accept()
-    agent.terminate()
+    daemon.terminate()
     # Without a handler it would be the signal itself, to which the first
     # process of a container is deaf.
-    assert agent.wait(30) == 128 + signal.SIGTERM
+    assert daemon.wait(30) == 128 + signal.SIGTERM

@@ -498,4 +498,4 @@ def test_an_empty_program_is_refused():
 
 def test_a_stop_order_of_plain_labels_is_refused():
   with pytest.raises(ValueError, match='sequence of sequences'):
-    local.LocalConfig(stop_order=['actor', 'learner'])
+    local.RunConfig(stop_order=['actor', 'learner'])

@@ -45,6 +45,6 @@ def test_a_failure_to_build_is_raised_and_leaves_nothing(slow_module, tmp_path):
     helpers.wait_until((tmp_path / 'importing').exists, 'the import to begin')
     raise ValueError('no such agent')
 
-  config = local.LocalConfig(preload=[slow_module])
+  config = local.RunConfig(preload=[slow_module])
   with pytest.raises(ValueError, match='no such agent'):
     local.run(build, config=config)

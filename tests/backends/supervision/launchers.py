@@ -47,7 +47,7 @@ def staged(directory):
     learner=lambda: _polite(directory, 'learner'),
     actor=lambda: _polite(directory, 'actor'),
   )
-  config = local.LocalConfig(
+  config = local.RunConfig(
     stop_order=[['actor'], ['learner'], ['server']], log_dir=directory
   )
   return local.run(program, config=config).exit_code
@@ -67,7 +67,7 @@ def stubborn(directory, start, grace):
     polite=lambda: _polite(directory, 'polite'),
     stubborn=lambda: _stubborn(directory),
   )
-  config = local.LocalConfig(grace=float(grace), start=start, log_dir=directory)
+  config = local.RunConfig(grace=float(grace), start=start, log_dir=directory)
   return local.run(program, config=config).exit_code
 
 
@@ -79,7 +79,7 @@ def preloading(directory):
   )
   sys.path.append(directory)
   program = helpers.program(node=lambda: None)
-  config = local.LocalConfig(preload=['endless_import'])
+  config = local.RunConfig(preload=['endless_import'])
   return local.run(program, config=config).exit_code
 
 
@@ -102,12 +102,12 @@ def crashing(directory):
 
 
 def joining(directory):
-  """Waits for agents, as the launcher does that Kubernetes starts."""
+  """Waits for daemons, as the launcher does that Kubernetes starts."""
   stops.begin()
   key_path = pathlib.Path(directory, 'key')
   key_path.write_text('the key')
   os.environ.update({links.LISTEN: '0', links.KEY_FILE: str(key_path)})
   program = lp.Program('server')
   program.add_node(lp.CourierNode(dict), label='server')
-  config = local.LocalConfig(log_dir=directory)
+  config = local.RunConfig(log_dir=directory)
   return joined.run(program, config=config).exit_code

@@ -72,7 +72,7 @@ def test_a_stage_waits_for_the_one_before(monkeypatch):
 
 
 def test_environments_by_label():
-  it = config.LocalConfig(
+  it = config.RunConfig(
     default_env={'A': '1', 'B': '1'}, env={'learner': {'B': '2'}}
   )
   assert it.task_env('learner') == {'A': '1', 'B': '2'}
@@ -89,7 +89,7 @@ def test_environments_by_label():
 )
 def test_wrong_settings_are_named(wrong, message):
   with pytest.raises(ValueError, match=message):
-    config.LocalConfig(**wrong)
+    config.RunConfig(**wrong)
 
 
 @pytest.mark.parametrize(

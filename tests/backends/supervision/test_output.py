@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from backends.supervision import output
+from system import line_reader
 from tests import helpers
 from tests.run_files import disks
 
@@ -14,7 +15,7 @@ from tests.run_files import disks
 @pytest.fixture
 def pipe():
   reader, writer = os.pipe()
-  yield output.LineReader(reader), writer
+  yield line_reader.LineReader(reader), writer
 
 
 def test_only_whole_lines_come_out_until_the_end(pipe):

@@ -41,7 +41,7 @@ class _Run:
   def _run(self, resize):
     self.result = local.run(
       _program(self._folder, 2),
-      config=local.LocalConfig(log_dir=self._folder),
+      config=local.RunConfig(log_dir=self._folder),
       on_line=self.lines,
       resize=resize,
     )
@@ -154,12 +154,12 @@ def test_it_is_done_when_the_new_tasks_run(tmp_path):
   fresh = types.SimpleNamespace(
     state='waiting', task=types.SimpleNamespace(label='worker')
   )
-  roster = types.SimpleNamespace(enlist=lambda program: [fresh])
+  tasks = types.SimpleNamespace(add=lambda program: [fresh])
   scaler = scaling.Scaler(str(tmp_path), lambda *_: None, lambda names: None)
   key = scaling.request(str(tmp_path), 'worker', 1)
 
   def look():
-    scaler.look(boss, roster)
+    scaler.look(boss, tasks)
     return scaling.answer(str(tmp_path), key)
 
   helpers.wait_until(lambda: look() is not None or boss.runs, 'the task')
