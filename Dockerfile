@@ -1,6 +1,6 @@
 # What the pods of `launch.py --backend=kubernetes` run: this repository and the
-# packages of its lock file, without accelerators. docs/kubernetes.md says how to
-# build it, and what to add for GPUs.
+# packages of its lock file, without accelerators. docs/backends/kubernetes.md
+# says how to build it, and what to add for GPUs.
 FROM --platform=linux/amd64 python:3.10-slim
 
 # The user that pods run as; the folder holds what JAX compiles.

@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 # The tests of a file share what they start, so one process runs them all.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup run test thorough learn lint format lock doctor
+.PHONY: help setup run test thorough learn lint format lock docs doctor
 
 help:  ## Lists these commands.
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -40,6 +40,9 @@ format: setup  ## Mends style.
 
 lock: setup  ## Renews requirements.lock from setup.cfg.
 	@bash tools/lock.sh $(EXTRAS)
+
+docs: setup  ## Builds the documentation into site/.
+	@bash docs/tools/build.sh
 
 doctor:  ## Checks machine and packages; says what mends each fault.
 	@if [ -x $(PYTHON) ]; then $(PYTHON) -m tools.doctor; \

@@ -3,8 +3,8 @@
   python -m benchmarks.weights [--megabytes=0.1,1,10,100,400] [--readers=1,4,16]
 
 Prints a table and ratios to the peers of the same run, and writes
-`docs/weights.csv` and `docs/weights.png`. Ray is among the peers if it is
-installed.
+`docs/images/weights.csv` and `docs/images/weights.png`. Ray is among the peers
+if it is installed.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ _REPEATS = flags.DEFINE_integer('repeats', 5, 'Versions pushed per figure.')
 _LEAVES = flags.DEFINE_integer('leaves', 20, 'Leaves of the nest.')
 _OUT = flags.DEFINE_string(
   'out',
-  str(pathlib.Path(__file__).parents[1] / 'docs'),
+  str(pathlib.Path(__file__).parents[1] / 'docs' / 'images'),
   'Folder of the CSV and the picture.',
 )
 

@@ -225,6 +225,6 @@ def _sentence(verb: str, done: subprocess.CompletedProcess) -> str:
   if any(each in text for each in _NO_JOB_SET):
     return (
       'the cluster has no JobSets: have its controller installed, as '
-      'docs/kubernetes.md says'
+      'docs/backends/kubernetes.md says'
     )
   return f'kubectl {verb}: {text}'

@@ -1,0 +1,158 @@
+"""What mkdocs.yml adds to mkdocs: pages made from what the repository has.
+
+- The front page is the README, and CONTRIBUTING.md is a page too.
+- Each package has a page with the docstrings of its modules.
+- A link to a source file, which works on a code host, leads to that page.
+- A notebook is a page of text, code and output. (The plugins that do this need
+  forty packages more, and load MathJax from the network.)
+- `make docs` fails at a link to a file that does not exist, and at a page that
+  would load anything from the network.
+"""
+
+import ast
+import base64
+import functools
+import json
+import logging
+import pathlib
+import posixpath
+import re
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure import files as files_lib
+from mkdocs.structure import pages as pages_lib
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_WITHOUT_API = {'benchmarks', 'tests', 'tools'}
+# [text](target) and [text](target#anchor), but neither of other sites.
+_LINK = re.compile(r'\[([^\]]+)\]\(([^)\s#:]+)(#[^)\s]*)?\)')
+_LOADED = re.compile(
+  r'<(?:script|img|iframe|link rel="stylesheet")[^>]*'
+  r'(?:src|href)="((?:https?:)?//[^"]+)"'
+)
+_log = logging.getLogger('mkdocs.hooks.docs')
+
+
+def on_config(config: MkDocsConfig) -> None:
+  """Adds the API's pages to the navigation."""
+  pages = ['api/index.md', *(_api_page(package) for package in _packages())]
+  config.nav.append({'API': pages})
+
+
+def on_files(files: files_lib.Files, config: MkDocsConfig) -> files_lib.Files:
+  """Adds the pages that are made from something else than Markdown in docs/."""
+  made = {
+    'index.md': _from_the_top('README.md'),
+    'contributing.md': _from_the_top('CONTRIBUTING.md'),
+    'api/index.md': _api_index(),
+  }
+  for package in _packages():
+    made[_api_page(package)] = _package_page(package)
+  for notebook in [f for f in files if f.src_uri.endswith('.ipynb')]:
+    files.remove(notebook)
+    page = notebook.src_uri.replace('.ipynb', '.md')
+    made[page] = notebook_page(json.loads(notebook.content_string))
+  for uri, text in made.items():
+    files.append(files_lib.File.generated(config, uri, content=text))
+  return files
+
+
+def on_page_markdown(markdown: str, page: pages_lib.Page, **_) -> str:
+  """Has links to source files lead to the page with their docstrings."""
+  folder = posixpath.dirname(page.file.src_uri)
+
+  def replace(link: re.Match) -> str:
+    text, target, anchor = link[1], link[2], link[3] or ''
+    path = posixpath.normpath(posixpath.join('docs', folder, target))
+    if path.startswith('docs/'):
+      return f'[{text}]({target.replace(".ipynb", ".md")}{anchor})'
+    if not (_ROOT / path).exists():
+      _log.warning('%s: there is no %s', page.file.src_uri, path)
+    if path.split('/')[0] not in _packages():
+      return text
+    to = posixpath.relpath(_api_page(_package_of(path)), folder or '.')
+    return f'[{text}]({to}#{_module(path)})'
+
+  return _LINK.sub(replace, markdown)
+
+
+def on_post_page(output: str, page: pages_lib.Page, **_) -> None:
+  """Warns of what a page would load from the network."""
+  for url in _LOADED.findall(output):
+    _log.warning('%s would load %s', page.file.src_uri, url)
+
+
+def notebook_page(notebook: dict) -> str:
+  """Returns a notebook, as JSON has it, as Markdown."""
+  return '\n\n'.join(
+    ''.join(cell['source']) if cell['cell_type'] == 'markdown' else _code(cell)
+    for cell in notebook['cells']
+  )
+
+
+def _code(cell: dict) -> str:
+  source = ''.join(cell['source'])
+  language = 'console' if source.startswith('!') else 'python'
+  parts = [f'```{language}\n{source}\n```']
+  for output in cell['outputs']:
+    data = output.get('data', {'text/plain': output.get('text', [])})
+    if 'image/png' in data:
+      image = base64.b64decode(data['image/png'])
+      text = base64.b64encode(image).decode()
+      parts.append(f'![Output](data:image/png;base64,{text})')
+    else:
+      parts.append(f'```text\n{"".join(data["text/plain"]).rstrip()}\n```')
+  return '\n\n'.join(parts)
+
+
+@functools.cache
+def _packages() -> tuple[str, ...]:
+  """Returns all packages with an API, such as `backends.ray`."""
+  paths = sorted(_ROOT.glob('[a-z]*/**/__init__.py'))
+  names = [_module(str(p.parent.relative_to(_ROOT))) for p in paths]
+  return tuple(n for n in names if n.split('.')[0] not in _WITHOUT_API)
+
+
+def _module(path: str) -> str:
+  return path.removesuffix('.py').removesuffix('/__init__').replace('/', '.')
+
+
+def _package_of(path: str) -> str:
+  module = _module(path)
+  return module if module in _packages() else module.rpartition('.')[0]
+
+
+def _api_page(package: str) -> str:
+  return f'api/{package}.md'
+
+
+def _api_index() -> str:
+  rows = [
+    f'| [`{package}`]({package}.md) | {_first_line(package)} |'
+    for package in _packages()
+  ]
+  return '\n'.join(
+    ['# API', '', '| package | what it is for |', '|---|---|', *rows]
+  )
+
+
+def _first_line(package: str) -> str:
+  source = (_ROOT / package.replace('.', '/') / '__init__.py').read_text()
+  return (ast.get_docstring(ast.parse(source)) or '').partition('\n')[0]
+
+
+def _package_page(package: str) -> str:
+  folder = _ROOT / package.replace('.', '/')
+  modules = sorted(p.stem for p in folder.glob('[a-z]*.py'))
+  names = [package, *(f'{package}.{module}' for module in modules)]
+  return '\n\n'.join([f'# {package}', *(f'::: {name}' for name in names)])
+
+
+def _from_the_top(name: str) -> str:
+  """Returns a file from above docs/, with its links as from within docs/."""
+
+  def replace(link: re.Match) -> str:
+    target = posixpath.relpath(link[2], 'docs')
+    return f'[{link[1]}]({target}{link[3] or ""})'
+
+  return _LINK.sub(replace, (_ROOT / name).read_text())

@@ -1,0 +1,77 @@
+"""The tables in docs/ that the code decides: written into the pages.
+
+  python -m docs.tools.tables [--check]
+
+A page has them between `<!-- made by docs/tools/tables.py: NAME -->` and
+`<!-- end -->`, so that they can be read on a code host too. With `--check`
+nothing is written, and the exit code is 1 if a page is out of date.
+"""
+
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+from programs import agents
+from run_files import metric_names
+
+_DOCS = pathlib.Path(__file__).parents[1]
+_BLOCK = re.compile(
+  r'(<!-- made by docs/tools/tables.py: (\w+) -->\n).*?(<!-- end -->)',
+  re.DOTALL,
+)
+
+
+def outdated() -> Iterator[tuple[pathlib.Path, str]]:
+  """Yields each page that differs from the code, and its text as it must be."""
+  for path in sorted(_DOCS.rglob('*.md')):
+    text = path.read_text()
+    renewed = _BLOCK.sub(lambda m: f'{m[1]}\n{_TABLES[m[2]]()}\n\n{m[3]}', text)
+    if renewed != text:
+      yield path, renewed
+
+
+def metrics() -> str:
+  """Returns the table of `metric_names`, whose cells take several lines."""
+  rows: list[list[str]] = []
+  for line in metric_names.__doc__.splitlines():
+    if not line.startswith('| ') or line.startswith('| name '):
+      continue
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    if cells[0]:
+      rows.append(cells)
+    else:
+      rows[-1][-1] += f' {cells[-1]}'
+  return _markdown(
+    ['metric', 'unit', 'meaning'],
+    [[f'`{name}`', unit, meaning] for name, unit, meaning in rows],
+  )
+
+
+def agents_list() -> str:
+  """Returns what the verb `list` prints, as it prints it."""
+  return '```text\n' + agents.table() + '\n```'
+
+
+def _markdown(header: list[str], rows: list[list[str]]) -> str:
+  lines = [header, ['---'] * len(header), *rows]
+  return '\n'.join(f'| {" | ".join(cells)} |' for cells in lines)
+
+
+_TABLES = {'agents': agents_list, 'metrics': metrics}
+
+
+def main() -> int:
+  """Renews the pages, or says which are out of date; returns the exit code."""
+  pages = list(outdated())
+  if '--check' in sys.argv[1:]:
+    for path, _ in pages:
+      print(f'{path} is out of date; `make docs` renews it', file=sys.stderr)
+    return bool(pages)
+  for path, text in pages:
+    path.write_text(text)
+  return 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())
