@@ -27,7 +27,7 @@ def show_status(run_dir: str | None) -> int:
   Raises:
     WrongUsage: there is no run.
   """
-  from watchdog import status
+  from watchdog import status_page
 
   if not run_dir:
     raise WrongUsage('--status: say of which run with --run_dir')
@@ -43,7 +43,7 @@ def show_status(run_dir: str | None) -> int:
     screen.show(f'{run_dir}: starting; it has no processes yet')
     return 0
   try:
-    screen.show(status.page(run_dir))
+    screen.show(status_page.page(run_dir))
   except FileNotFoundError as e:
     # A job that waits has not begun to keep its status.
     if state is None:
@@ -57,11 +57,11 @@ def begins(run_dir: pathlib.Path) -> bool:
   from run_files import status
 
   try:
-    launcher = status.read(str(run_dir / 'logs'))['launcher']
+    found = status.read(str(run_dir / 'logs'))
   except FileNotFoundError:
-    launcher = None
+    found = None
   # Once the run is `ended`, its launcher still writes what came of it.
-  if launcher and (launcher['alive'] or status.is_there(launcher)):
+  if found and (found.alive or found.launcher.is_there()):
     return False
   # A launcher on Kubernetes, where this is typed in its pod, has no lock.
   return manifests.in_launcher() or run_dir_lib.is_taken(run_dir)

@@ -144,7 +144,7 @@ def check_not_running(run_dir: pathlib.Path) -> None:
   launcher = status.living(str(run_dir / 'logs'))
   if launcher is not None:
     raise ValueError(
-      f'the run in {run_dir} still goes on, as process {launcher["pid"]}; stop '
+      f'the run in {run_dir} still goes on, as process {launcher.pid}; stop '
       'it first'
     )
 

@@ -7,8 +7,6 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from backends.slurm import job
 from cli import commands
@@ -43,22 +41,21 @@ def stop(run_dir: str | None) -> int:
     raise WrongUsage(f'--stop: the run in {path} only begins; try again soon')
   if launcher is None:
     raise WrongUsage(f'--stop: no run goes on in {path}')
-  if launcher['host'] != socket.gethostname():
+  if launcher.host != socket.gethostname():
     raise WrongUsage(
-      f'--stop: the run in {path} goes on, on {launcher["host"]}; type this '
-      'there'
+      f'--stop: the run in {path} goes on, on {launcher.host}; type this there'
     )
   return _terminate(launcher)
 
 
-def _terminate(launcher: Mapping[str, Any]) -> int:
+def _terminate(launcher: status.Launcher) -> int:
   """Asks the launcher of a run of this machine to stop, and waits for it."""
-  pid = launcher['pid']
+  pid = launcher.pid
   with contextlib.suppress(ProcessLookupError):
     os.kill(pid, signal.SIGTERM)
   deadline = time.monotonic() + _SECONDS
   # Once the run is `ended`, its launcher still writes what came of it.
-  while status.is_there(launcher):
+  while launcher.is_there():
     if time.monotonic() > deadline:
       screen.show(
         f'launch.py: process {pid} has not ended within {_SECONDS:.0f} s '

@@ -213,14 +213,14 @@ def _final(run: run_groups.Run) -> float | None:
 def _state(run: run_groups.Run) -> str:
   """Says whether a run goes on, as far as this machine knows."""
   try:
-    launcher = status.read(str(run.path / 'logs'))['launcher']
+    found = status.read(str(run.path / 'logs'))
   except (OSError, damage.DamagedError):
     return 'unknown'
-  if launcher['alive']:
+  if found.alive:
     return 'running'
-  if launcher['state'] != 'ended':
+  if found.launcher.state != status.RunState.ENDED:
     return 'killed'
-  code = launcher['exit_code']
+  code = found.launcher.exit_code
   return f'ended with exit code {code}' if code else 'ended'
 
 

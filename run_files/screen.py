@@ -1,4 +1,4 @@
-"""Text that came from somewhere, on its way to a terminal or a page."""
+"""Text on its way to a terminal or a page."""
 
 import sys
 from typing import IO
@@ -31,3 +31,14 @@ def show(text: object, end: str = '\n', file: IO[str] | None = None) -> None:
     file: to print to instead.
   """
   print(plain(str(text)), end=end, file=file or sys.stdout, flush=True)
+
+
+def duration(seconds: float) -> str:
+  """Returns a duration as in `42 s`, `3:07` or `1:02:03`."""
+  minutes, rest = divmod(int(seconds), 60)
+  if not minutes:
+    return f'{rest} s'
+  hours, minutes = divmod(minutes, 60)
+  if not hours:
+    return f'{minutes}:{rest:02}'
+  return f'{hours}:{minutes:02}:{rest:02}'

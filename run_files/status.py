@@ -1,36 +1,27 @@
-"""The state of a run in a file, for other processes to read."""
+"""The status of a run: a file that its launcher writes and others read.
 
+`logs/status.json` of a run directory says what the launcher and each task do.
+The launcher writes it every second.
+"""
+
+import dataclasses
 import enum
 import json
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from run_files import damage, patience, whole_files
 
 _FILE = 'status.json'
-# It is written every second, and shared storage shows that with some delay.
+# A launcher on another host is taken for dead if its file is older than this.
+# It writes every second, and shared storage shows that with some delay.
 _FRESH_SECS = 30.0
-_TEXT_OR_NONE, _INT_OR_NONE = (str, type(None)), (int, type(None))
-_OF_LAUNCHER = {
-  'pid': _INT_OR_NONE,
-  'process_start': _TEXT_OR_NONE,
-  'host': str,
-  'state': str,
-  'exit_code': _INT_OR_NONE,
-}
-_OF_TASK = {
-  'label': str,
-  'index': int,
-  'pid': _INT_OR_NONE,
-  'state': str,
-  'started': (int, float, type(None)),
-  'restarts': int,
-  'exit_code': _INT_OR_NONE,
-  'addresses': list,
-}
+# What a field is in JSON, where that is not its type here.
+_IN_JSON = {'state': str, 'addresses': list}
 
 
 class _Text(str, enum.Enum):
@@ -76,123 +67,186 @@ class TaskState(_Text):
   KILLED = 'killed'
 
 
-def write(directory: str, state: dict[str, Any]) -> None:
-  """Replaces the file at once: no reader ever sees half of it.
+@dataclasses.dataclass(frozen=True)
+class Launcher:
+  """The process that supervises the tasks of a run.
+
+  Attributes:
+    pid: its process; None if it is unknown.
+    process_start: when that process began, as `process_start` returns it.
+    host: the name of its machine.
+    state: what it does.
+    exit_code: the run's exit code, once the run has ended.
+  """
+
+  pid: int | None
+  process_start: str | None
+  host: str
+  state: RunState
+  exit_code: int | None
+
+  def is_there(self) -> bool:
+    """Whether this machine has its process; it may be `ENDED` already."""
+    if self.pid is None:
+      return False
+    start = process_start(self.pid)
+    return start is not None and start == self.process_start
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+  """One task of a run: a node of its program, in a process of its own.
+
+  Attributes:
+    label: its role, such as `actor`.
+    index: its number among the tasks of that role, from 0.
+    pid: its process, or the last that it had; None before the first.
+    state: what it does.
+    started: the Unix time at which that process began.
+    restarts: how often it was started again.
+    exit_code: of its last process that ended.
+    addresses: where its servers listen, `host:port` each.
+  """
+
+  label: str
+  index: int
+  pid: int | None
+  state: TaskState
+  started: int | float | None
+  restarts: int
+  exit_code: int | None
+  addresses: Sequence[str]
+
+  @property
+  def name(self) -> str:
+    """Its label and index, as in `actor/0`."""
+    return f'{self.label}/{self.index}'
+
+
+@dataclasses.dataclass(frozen=True)
+class RunStatus:
+  """What a status file says.
+
+  Attributes:
+    launcher: the run's launcher.
+    tasks: the run's tasks.
+    alive: whether the launcher is there. For one on another host, whether it
+      has written the file lately.
+  """
+
+  launcher: Launcher
+  tasks: Sequence[Task]
+  alive: bool
+
+  def uptime(self, task: Task) -> float | None:
+    """Returns for how many seconds a task has run; None if it does not."""
+    runs = task.state in (TaskState.RUNNING, TaskState.STOPPING)
+    if not (self.alive and runs) or task.started is None:
+      return None
+    return time.time() - task.started
+
+
+def this_launcher(state: RunState, exit_code: int | None = None) -> Launcher:
+  """Returns the description of this process as a run's launcher.
 
   Args:
-    directory: the run's log folder.
-    state: `launcher`, as of that function, and `tasks`, a list of dicts with
-      `label`, `index`, `pid`, `state`, `started`, `restarts`, `exit_code` and
-      `addresses`.
+    state: what it does.
+    exit_code: the run's, if the run has ended.
   """
-  text = json.dumps({**state, 'written': time.time()}, indent=1)
-  # The next comes in a second.
-  whole_files.write(os.path.join(directory, _FILE), text, durable=False)
+  pid = os.getpid()
+  return Launcher(
+    pid, process_start(pid), socket.gethostname(), state, exit_code
+  )
+
+
+def write(log_dir: str, launcher: Launcher, tasks: Sequence[Task]) -> None:
+  """Replaces the file at once, so that no reader sees half of it.
+
+  Args:
+    log_dir: the run's log folder.
+    launcher: the run's launcher.
+    tasks: the run's tasks.
+
+  Raises:
+    OSError: the file cannot be written.
+  """
+  state = {
+    'launcher': dataclasses.asdict(launcher),
+    'tasks': [dataclasses.asdict(task) for task in tasks],
+    'written': time.time(),
+  }
+  path = os.path.join(log_dir, _FILE)
+  # Not durable, since the next one is written in a second.
+  whole_files.write(path, json.dumps(state, indent=1), durable=False)
 
 
 class Writer:
-  """Writes the state of a run, whenever that works."""
+  """Writes a run's status whenever that works.
 
-  def __init__(self, directory: str | None, say: Callable[[str], None]):
-    """Writes to a run's log folder, or nowhere.
+  As with a task's log, a full disk does not end the run.
+  """
+
+  def __init__(self, log_dir: str | None, print_fn: Callable[[str], None]):
+    """Writes nothing yet.
 
     Args:
-      directory: the folder.
-      say: takes a line when it does not work, and when it does again.
+      log_dir: the run's log folder; None writes nowhere.
+      print_fn: prints a line when writing fails, and when it works again.
     """
-    self._directory = directory
-    # As with a task's log, a full disk must not end a run that goes on.
+    self._log_dir = log_dir
     self._patience = patience.Patience(
-      'the status of the run', 'it is tried again every second', say
+      'the status of the run', 'it is tried again every second', print_fn
     )
 
-  def write(
-    self, launcher: dict[str, Any], tasks: Sequence[dict[str, Any]]
-  ) -> None:
-    """Writes it, if that works now."""
-    if self._directory is not None:
+  def write(self, launcher: Launcher, tasks: Sequence[Task]) -> None:
+    """Writes the file if that works now."""
+    if self._log_dir is not None:
       with self._patience.attempt():
-        write(self._directory, {'launcher': launcher, 'tasks': tasks})
+        write(self._log_dir, launcher, tasks)
 
 
-def read(directory: str) -> dict[str, Any]:
-  """Returns what `write` wrote last, and for how long each task runs.
+def read(log_dir: str) -> RunStatus:
+  """Returns what `write` wrote last.
 
   Args:
-    directory: the run's log folder.
-
-  Returns:
-    The state. Each task also has `uptime`, in seconds, None unless it runs;
-    `launcher` also has `alive`, whether its process is there. If that is on
-    another host, then whether it wrote lately.
+    log_dir: the run's log folder.
 
   Raises:
-    FileNotFoundError: no run has written its state there.
+    FileNotFoundError: no run has written its status there.
     DamagedError: the file is damaged.
   """
-  path = os.path.join(directory, _FILE)
+  path = os.path.join(log_dir, _FILE)
   try:
-    state = damage.read_json(path)
-    _check(state)
+    return _parse(damage.read_json(path))
   except FileNotFoundError:
     raise FileNotFoundError(
-      f'{path} is not there: no run has kept its logs in {directory}.'
+      f'{path} is not there: no run has kept its logs in {log_dir}.'
     ) from None
   except ValueError as e:
     raise damage.DamagedError(f'{path} is damaged: {e}') from e
-  alive = _alive(state['launcher'], state.get('written', 0.0))
-  state['launcher']['alive'] = alive
-  for task in state['tasks']:
-    runs = alive and task['state'] in ('running', 'stopping')
-    began = task['started']
-    task['uptime'] = time.time() - began if runs and began is not None else None
-  return state
 
 
-def launcher(state: str, exit_code: int | None) -> dict[str, Any]:
-  """Returns what tells of this process as a run's launcher.
+def living(log_dir: str) -> Launcher | None:
+  """Returns the launcher of a run that goes on; None if none does.
 
   Args:
-    state: `starting`, `running`, `stopping` or `ended`.
-    exit_code: of the run, if it has ended.
-  """
-  pid = os.getpid()
-  return {
-    'pid': pid,
-    'process_start': process_start(pid),
-    'host': socket.gethostname(),
-    'state': state,
-    'exit_code': exit_code,
-  }
-
-
-def living(directory: str) -> dict[str, Any] | None:
-  """Returns the launcher of a run that goes on, else None.
-
-  Args:
-    directory: the run's log folder.
+    log_dir: the run's log folder.
 
   Raises:
     DamagedError: the file is damaged.
   """
   try:
-    found = read(directory)['launcher']
+    found = read(log_dir)
   except FileNotFoundError:
     return None
-  return found if found['alive'] else None
-
-
-def is_there(launcher: dict[str, Any]) -> bool:
-  """Whether a launcher of this host has not exited; it may be `ended`."""
-  start = process_start(launcher['pid'])
-  return start is not None and start == launcher['process_start']
+  return found.launcher if found.alive else None
 
 
 def process_start(pid: int) -> str | None:
-  """When a process began, in the kernel's ticks; None if it is not there.
+  """Returns when a process began, in the kernel's ticks; None without it.
 
-  One that has exited is not, also while its parent has not taken note of that.
-  With the pid it names a process for good: pids are used again.
+  A process that has exited is not there, even if its parent has not waited for
+  it yet. Numbers of processes are used again; with its start, one is unique.
   """
   try:
     with open(f'/proc/{pid}/stat') as f:
@@ -202,31 +256,45 @@ def process_start(pid: int) -> str | None:
   return None if state in ('Z', 'X') else fields[18]
 
 
-def _alive(launcher: dict[str, Any], written: float) -> bool:
-  if launcher['state'] == 'ended':
-    return False
-  if launcher['host'] != socket.gethostname():
-    return time.time() - written < _FRESH_SECS
-  return is_there(launcher)
+def _parse(state: Any) -> RunStatus:
+  """Returns what the file's JSON says.
 
-
-def _check(state: Any) -> None:
-  """Raises `ValueError` unless it is a state as `write` takes it."""
+  Raises:
+    ValueError: it is not as `write` writes it.
+  """
   if not isinstance(state, dict) or not isinstance(state.get('tasks'), list):
     raise ValueError('it has no list of tasks')
-  if not isinstance(state.get('written', 0.0), int | float):
+  written = state.get('written', 0.0)
+  if not isinstance(written, int | float):
     raise ValueError('it was written at no time')
-  _check_fields('its launcher', state.get('launcher'), _OF_LAUNCHER)
-  for task in state['tasks']:
-    _check_fields('one of its tasks', task, _OF_TASK)
-    if not all(isinstance(address, str) for address in task['addresses']):
-      raise ValueError('an address of one of its tasks is none')
+  fields = _checked('its launcher', state.get('launcher'), Launcher)
+  launcher = Launcher(**{**fields, 'state': RunState(fields['state'])})
+  tasks = tuple(map(_parse_task, state['tasks']))
+  return RunStatus(launcher, tasks, _is_alive(launcher, written))
 
 
-def _check_fields(what: str, value: Any, types: Mapping[str, Any]) -> None:
+def _parse_task(value: Any) -> Task:
+  fields = _checked('one of its tasks', value, Task)
+  if not all(isinstance(address, str) for address in fields['addresses']):
+    raise ValueError('an address of one of its tasks is none')
+  return Task(**{**fields, 'state': TaskState(fields['state'])})
+
+
+def _checked(what: str, value: Any, kind: type) -> dict[str, Any]:
+  """Returns a dataclass's fields, each of which JSON has as its type."""
   has = value if isinstance(value, dict) else {}
+  types = typing.get_type_hints(kind)
   if lacking := [name for name in types if name not in has]:
     raise ValueError(f'{what} has no {", ".join(lacking)}')
-  for name, kind in types.items():
-    if not isinstance(has[name], kind):
+  for name, type_of_field in types.items():
+    if not isinstance(has[name], _IN_JSON.get(name, type_of_field)):
       raise ValueError(f'{what} has the {name} {has[name]!r}')
+  return {name: has[name] for name in types}
+
+
+def _is_alive(launcher: Launcher, written: float) -> bool:
+  if launcher.state == RunState.ENDED:
+    return False
+  if launcher.host != socket.gethostname():
+    return time.time() - written < _FRESH_SECS
+  return launcher.is_there()

@@ -6,7 +6,7 @@ import os
 import pathlib
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 from cli import settings
 from reverb_wire import table_info
@@ -21,6 +21,20 @@ _RATE_SECONDS, _RATE_COUNTS = 60.0, 5
 _LEARNER_ROWS = 16
 # When there are more, every other is forgotten.
 _MAX_RETURNS = 4096
+
+
+class _Status(NamedTuple):
+  """What the status file says of this process's run.
+
+  Attributes:
+    phase: what the launcher does.
+    exit_code: the run's, if it has ended.
+    tasks: none before there are any.
+  """
+
+  phase: status.RunState
+  exit_code: int | None
+  tasks: Sequence[status.Task]
 
 
 class Gatherer:
@@ -51,19 +65,19 @@ class Gatherer:
   def look(self) -> state.State:
     """Returns the state now. Waits for no server."""
     self._read_rows()
-    run, (launcher, tasks) = self._run, self._read_status()
-    evaluated = not tasks or any(t['label'] == 'evaluator' for t in tasks)
+    run, (phase, exit_code, tasks) = self._run, self._read_status()
+    evaluated = not tasks or any(task.label == 'evaluator' for task in tasks)
     return state.State(
       title=f'{run.agent} on {run.env}',
-      phase=launcher['state'],
-      exit_code=launcher['exit_code'],
+      phase=phase,
+      exit_code=exit_code,
       elapsed=time.time() - self._began,
       counted='learner steps' if self._is_offline else 'actor steps',
       steps=self._counts[-1][1],
       num_steps=run.num_steps,
       rate=self._rate(),
-      tasks=[self._task(task, launcher['state']) for task in tasks],
-      tables=self._read_tables(launcher['state'], tasks),
+      tasks=[self._task(task, phase) for task in tasks],
+      tables=self._read_tables(phase, tasks),
       learner_time=self._learner_time(),
       returns=self._returns['evaluator' if evaluated else 'actor'],
       evaluated=evaluated,
@@ -71,17 +85,17 @@ class Gatherer:
 
   def has_ended(self) -> bool:
     """Whether no process is left to run."""
-    return self._read_status()[0]['state'] == 'ended'
+    return self._read_status().phase == status.RunState.ENDED
 
-  def _read_status(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+  def _read_status(self) -> '_Status':
     try:
-      read = status.read(str(self._run_dir / 'logs'))
+      found = status.read(str(self._run_dir / 'logs'))
     except FileNotFoundError:
-      read = None
-    # There may be that of the run that this one resumes.
-    if read is None or read['launcher']['pid'] != os.getpid():
-      return {'state': 'starting', 'exit_code': None}, []
-    return read['launcher'], read['tasks']
+      found = None
+    # The file may be that of the run that this one resumes.
+    if found is None or found.launcher.pid != os.getpid():
+      return _Status(status.RunState.STARTING, None, ())
+    return _Status(found.launcher.state, found.launcher.exit_code, found.tasks)
 
   def _read_rows(self) -> None:
     for path in metrics.paths(self._run_dir):
@@ -153,16 +167,19 @@ class Gatherer:
     first, last = self._learner[0], self._learner[-1]
     return last.get(name, 0.0) - first.get(name, 0.0)
 
-  def _task(self, task: dict[str, Any], phase: str) -> state.Task:
-    label = task['label']
-    row = self._newest.get(f'{label}/{task["index"]}', {})
-    is_new = phase == 'starting' and task['state'] == 'waiting'
+  def _task(self, task: status.Task, phase: status.RunState) -> state.Task:
+    label = task.label
+    row = self._newest.get(task.name, {})
+    # The import of a task's modules is part of its start, too.
+    is_new = (
+      phase == status.RunState.STARTING
+      and task.state == status.TaskState.WAITING
+    )
     return state.Task(
       label=label,
-      index=task['index'],
-      # For what its modules are imported is its start, too.
-      state='starting' if is_new else task['state'],
-      restarts=task['restarts'],
+      index=task.index,
+      state=status.TaskState.STARTING if is_new else task.state,
+      restarts=task.restarts,
       steps_per_second=row.get(f'{label}/steps_per_second'),
       episode_return=row.get(f'{label}/episode_return'),
       version=row.get(metric_names.WEIGHTS_VERSION),
@@ -171,15 +188,15 @@ class Gatherer:
     )
 
   def _read_tables(
-    self, phase: str, tasks: list[dict[str, Any]]
+    self, phase: status.RunState, tasks: Sequence[status.Task]
   ) -> Sequence[table_info.TableInfo]:
     addresses = [
       address
       for task in tasks
-      if task['label'] == 'replay'
-      for address in task['addresses']
+      if task.label == 'replay'
+      for address in task.addresses
     ]
     # Of a run that stops the last answer stands, whenever its server has ended.
-    if phase == 'running' and addresses:
+    if phase == status.RunState.RUNNING and addresses:
       self._tables = self._replay.poll(addresses[0])
     return self._tables

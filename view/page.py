@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich import text
 
 from reverb_wire import table_info
+from run_files import screen, status
 from view import sparkline, state
-from watchdog.status import duration
 
 Text = text.Text
 
@@ -26,10 +26,15 @@ _COLUMNS = (
   ('restarts', True, 8),
 )
 _NAME = 17
-_FAULTS = ('backoff', 'failed', 'killed')
+_FAULTS = (
+  *(status.TaskState.BACKOFF, status.TaskState.FAILED),
+  status.TaskState.KILLED,
+)
+# By a run's phase or a task's state, whose texts are the same.
 _STYLES = {
-  'running': 'green',
-  **dict.fromkeys(('starting', 'stopping'), 'yellow'),
+  status.TaskState.RUNNING: 'green',
+  status.TaskState.STARTING: 'yellow',
+  status.TaskState.STOPPING: 'yellow',
   **dict.fromkeys(_FAULTS, 'bold red'),
 }
 
@@ -62,10 +67,10 @@ def render(run: state.State, width: int, height: int) -> list[Text]:
 
 
 def _title(run: state.State, width: int) -> Text:
-  phase = f'{run.phase} {duration(run.elapsed):>8}'
+  phase = f'{run.phase} {screen.duration(run.elapsed):>8}'
   if run.exit_code is not None:
     phase = f'{run.phase} with exit code {run.exit_code}'
-    phase += f' after {duration(run.elapsed)}'
+    phase += f' after {screen.duration(run.elapsed)}'
   title = Text(run.title, 'bold')
   title.truncate(width - len(phase) - 2, overflow='ellipsis', pad=True)
   style = 'bold red' if run.exit_code else _STYLES.get(run.phase, '')
@@ -77,8 +82,8 @@ def _progress(run: state.State, width: int) -> Text:
   done = min(run.steps / run.num_steps, 1.0)
   rate = '-' if run.rate is None else f'{run.rate:,.0f}'
   left = ''
-  if run.phase == 'running' and run.seconds_left is not None:
-    left = f'{duration(math.ceil(run.seconds_left))} left'
+  if run.phase == status.RunState.RUNNING and run.seconds_left is not None:
+    left = f'{screen.duration(math.ceil(run.seconds_left))} left'
   steps = f'{run.steps:>{len(total)},} of {total}'
   numbers = f'  {steps}  {done:4.0%}  {rate:>6}/s{left:>13}'
   line = _label(run.counted)
@@ -127,7 +132,7 @@ def _many(tasks: Sequence[state.Task]) -> Iterator[Text]:
   """One line for the tasks of a role, and one for each that misbehaves."""
   states = [task.state for task in tasks]
   is_same = len({*states}) == 1
-  running = states.count('running')
+  running = states.count(status.TaskState.RUNNING)
   versions = _known(task.version for task in tasks)
   returns = _known(task.episode_return for task in tasks)
   rates = _known(task.steps_per_second for task in tasks)

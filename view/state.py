@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from reverb_wire import table_info
+from run_files import status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,7 +14,7 @@ class Task:
   Attributes:
     label: its role.
     index: among those of its role.
-    state: as `run_files.status` has it.
+    state: what it does.
     restarts: how often it was started again.
     steps_per_second: newest, as are the next three; None if not known.
     episode_return: of its last episode.
@@ -23,7 +24,7 @@ class Task:
 
   label: str
   index: int
-  state: str = 'running'
+  state: status.TaskState = status.TaskState.RUNNING
   restarts: int = 0
   steps_per_second: float | None = None
   episode_return: float | None = None
@@ -54,7 +55,7 @@ class State:
 
   Attributes:
     title: what runs, such as `sac on gym:Pendulum-v1`.
-    phase: `starting`, `running`, `stopping` or `ended`.
+    phase: what its launcher does.
     elapsed: seconds since it began.
     counted: what the run ends after, `actor steps` or `learner steps`.
     steps: how many there were.
@@ -69,7 +70,7 @@ class State:
   """
 
   title: str
-  phase: str
+  phase: status.RunState
   elapsed: float
   counted: str
   steps: int

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from run_files import status
 from watchdog import servers, snapshot
 
 # Whose servers each role calls; all of them call the counter's.
@@ -15,7 +16,10 @@ _CLIENTS = {
 }
 # A process that imports or compiles does not serve yet.
 _STARTING_SECONDS = 30.0
-_ENDED = ('finished', 'failed', 'stopped', 'killed')
+_ENDED = (
+  *(status.TaskState.FINISHED, status.TaskState.FAILED),
+  *(status.TaskState.STOPPED, status.TaskState.KILLED),
+)
 
 
 class Reason(NamedTuple):
@@ -39,42 +43,40 @@ def find(run: snapshot.Snapshot) -> list[Reason]:
 
 def _tasks(run: snapshot.Snapshot) -> Iterator[Reason]:
   for name, task in run.tasks.items():
-    waiters = _waiters(run, task['label'])
+    waiters = _waiters(run, task.label)
     waits = f' {_wait(waiters)} for it.' if waiters else ''
     log = f'Its output is in logs/{name.replace("/", "_")}.log.'
-    if task['state'] == 'backoff':
+    if task.state == status.TaskState.BACKOFF:
       yield Reason(
         f'backoff {name}',
-        f'{name} ended with {_exit(task["exit_code"])} and is about to be '
-        f'restarted (restarts so far: {task["restarts"]}).{waits} {log}',
+        f'{name} ended with {_exit(task.exit_code)} and is about to be '
+        f'restarted (restarts so far: {task.restarts}).{waits} {log}',
         waiters,
       )
-    elif task['state'] in _ENDED:
+    elif task.state in _ENDED:
       yield Reason(
         f'ended {name}',
-        f'{name} has {task["state"]} and does not come back.{waits} {log}',
+        f'{name} has {task.state} and does not come back.{waits} {log}',
         waiters,
       )
-    elif task['state'] != 'running':
-      yield Reason(
-        f'start {name}', f'{name} is {task["state"]}.{waits}', waiters
-      )
+    elif task.state != status.TaskState.RUNNING:
+      yield Reason(f'start {name}', f'{name} is {task.state}.{waits}', waiters)
 
 
 def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
   for name, address in run.silent.items():
     task = run.tasks[name]
-    pid = task['pid']
-    waiters = _waiters(run, task['label'])
+    pid = task.pid
+    waiters = _waiters(run, task.label)
     waits = f' {_wait(waiters)} for it.' if waiters else ''
     if _is_suspended(pid):
       waiters = [name, *waiters]
       out = f'Its process {pid} is suspended; `kill -CONT {pid}` wakes it.'
-    elif task['uptime'] < _STARTING_SECONDS:
-      out = f'Its process {pid} started {task["uptime"]:.0f} s ago.'
+    elif (uptime := run.status.uptime(task)) < _STARTING_SECONDS:
+      out = f'Its process {pid} started {uptime:.0f} s ago.'
     else:
       out = (
-        f'Its process {pid} has run for {task["uptime"]:.0f} s; '
+        f'Its process {pid} has run for {uptime:.0f} s; '
         f'`py-spy dump --pid {pid}` shows what it does, and `kill -9 {pid}` '
         'has it restarted.'
       )

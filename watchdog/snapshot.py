@@ -4,9 +4,10 @@ import math
 import pathlib
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from run_files import metric_names, metrics, status
+from run_files import metric_names, metrics
+from run_files import status as status_lib
 from watchdog import servers
 
 # Rates are those of the newest so many seconds.
@@ -17,15 +18,13 @@ class Snapshot(NamedTuple):
   """A run at one moment.
 
   Attributes:
-    launcher: `status.read()['launcher']`.
-    tasks: `status.read()['tasks']` by name, `label/index`.
+    status: what the run's launcher wrote of itself and of the tasks.
     rows: the newest rows of metrics of each task that writes any, by name.
-    tables: tables by task, of the Reverb servers that answered.
-    silent: by task, an address at which a process that runs did not answer.
+    tables: the tables of the Reverb servers that answered, by task.
+    silent: for each task that runs and did not answer, its address.
   """
 
-  launcher: dict[str, Any]
-  tasks: dict[str, dict[str, Any]]
+  status: status_lib.RunStatus
   rows: dict[str, list[metrics.Row]]
   tables: dict[str, list[servers.Waiting]]
   silent: dict[str, str]
@@ -46,6 +45,11 @@ class Snapshot(NamedTuple):
     return (last - first) / (ended - began)
 
   @property
+  def tasks(self) -> dict[str, status_lib.Task]:
+    """The run's tasks by name."""
+    return {task.name: task for task in self.status.tasks}
+
+  @property
   def inserts(self) -> int:
     """Items put into replay by its present server."""
     tables = self.tables.get('replay/0', ())
@@ -53,7 +57,7 @@ class Snapshot(NamedTuple):
 
   def with_label(self, label: str) -> list[str]:
     """The names of the tasks of a role."""
-    return [n for n, task in self.tasks.items() if task['label'] == label]
+    return [task.name for task in self.status.tasks if task.label == label]
 
   def _points(self, name: str) -> Iterator[tuple[float, float]]:
     for rows in self.rows.values():
@@ -69,18 +73,16 @@ def take(run_dir: str | pathlib.Path) -> Snapshot:
     FileNotFoundError: no run has kept its status there.
   """
   run_dir = pathlib.Path(run_dir)
-  state = status.read(str(run_dir / 'logs'))
-  tasks = {f'{task["label"]}/{task["index"]}': task for task in state['tasks']}
+  run_status = status_lib.read(str(run_dir / 'logs'))
   addresses = {
-    name: address
-    for name, task in tasks.items()
-    if task['uptime'] is not None
-    for address in task['addresses']
+    task.name: address
+    for task in run_status.tasks
+    if run_status.uptime(task) is not None
+    for address in task.addresses
   }
   answers = servers.ask(addresses.values())
   return Snapshot(
-    launcher=state['launcher'],
-    tasks=tasks,
+    status=run_status,
     rows=metrics.read_newest(run_dir),
     tables={
       name: answers.tables[address]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from run_files import damage, metric_names
+from run_files import damage, metric_names, status
 from watchdog import reasons, snapshot, stuck
 
 _POLL_SECONDS = 5.0
@@ -65,7 +65,9 @@ class Watchdog:
         self._look(snapshot.take(self._run_dir))
 
   def _look(self, run: snapshot.Snapshot) -> None:
-    if not run.launcher['alive'] or run.launcher['state'] != 'running':
+    if not (
+      run.status.alive and run.status.launcher.state == status.RunState.RUNNING
+    ):
       self._seen.clear()
       return
     now, stalls = time.monotonic(), []

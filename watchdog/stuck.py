@@ -4,7 +4,7 @@ import pathlib
 import time
 from collections.abc import Sequence
 
-from run_files import metric_names
+from run_files import metric_names, status
 from system import stacks
 from watchdog import reasons, snapshot
 
@@ -50,17 +50,18 @@ def find(
 def _idle(run: snapshot.Snapshot, name: str) -> float:
   """Returns the seconds since a task's newest row, or since its start."""
   task = run.tasks[name]
-  if task['state'] != 'running' or task['uptime'] is None:
+  uptime = run.status.uptime(task)
+  if task.state != status.TaskState.RUNNING or uptime is None:
     return 0.0
   rows = run.rows.get(name, ())
   newest = max((row.get(metric_names.TIME, 0.0) for row in rows), default=0.0)
-  return min(task['uptime'], time.time() - newest)
+  return min(uptime, time.time() - newest)
 
 
 def _describe(
   run: snapshot.Snapshot, name: str, seconds: float
 ) -> reasons.Reason:
-  pid = run.tasks[name]['pid']
+  pid = run.tasks[name].pid
   where = _where(stacks.ask(pid, name))
   if where is None:
     where = f'`py-spy dump --pid {pid}` shows where it stands'

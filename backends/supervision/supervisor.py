@@ -294,6 +294,6 @@ class Supervisor:
     self._status_at = time.monotonic() + _STATUS_SECS
     exit_code = self.exit_code if self._state == 'ended' else None
     self._status.write(
-      status.launcher(self._state, exit_code),
+      status.this_launcher(status.RunState(self._state), exit_code),
       [run.describe() for run in self.runs.values()],
     )

@@ -4,10 +4,10 @@ import dataclasses
 import math
 import os
 import time
-from typing import Any
 
 from backends.process import messages
 from backends.supervision import config, output, tasks
+from run_files import status
 from system import line_reader
 
 _ALIVE = ('starting', 'running', 'renewing', 'leaving', 'stopping')
@@ -71,15 +71,15 @@ class TaskRun:
       os.remove(self.order.error_path)
     return config.Cause(self.task.name, self.exit_code, tuple(lines))
 
-  def describe(self) -> dict[str, Any]:
-    """What `status` shows of it."""
-    return {
-      'label': self.task.label,
-      'index': self.task.index,
-      'pid': self.pid,
-      'state': self.state,
-      'started': self.started,
-      'restarts': self.restarts,
-      'exit_code': self.exit_code,
-      'addresses': [address.resolve() for address in self.task.addresses],
-    }
+  def describe(self) -> status.Task:
+    """Returns what the run's status file says of it."""
+    return status.Task(
+      label=self.task.label,
+      index=self.task.index,
+      pid=self.pid,
+      state=status.TaskState(self.state),
+      started=self.started,
+      restarts=self.restarts,
+      exit_code=self.exit_code,
+      addresses=[address.resolve() for address in self.task.addresses],
+    )

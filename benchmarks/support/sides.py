@@ -103,12 +103,10 @@ def replay_address(side: str, directory: str) -> str | None:
   try:
     if side == 'acme':
       return pathlib.Path(directory, REPLAY_ADDRESS).read_text()
-    tasks = status.read(f'{directory}/run/logs')['tasks']
+    tasks = status.read(f'{directory}/run/logs').tasks
   except FileNotFoundError:
     return None
-  return next(
-    task['addresses'][0] for task in tasks if task['label'] == 'replay'
-  )
+  return next(task.addresses[0] for task in tasks if task.label == 'replay')
 
 
 def report(

@@ -9,6 +9,7 @@ from cli import commands, scale, settings, stopping
 from run_files import run_dir as run_dir_lib
 from run_files import status
 from tests import helpers
+from tests.run_files import statuses
 
 _SETTINGS = {
   'agent': 'sac',
@@ -44,9 +45,11 @@ def test_stop_ends_a_run_in_order_and_waits_for_its_report(tmp_path):
 
 
 def _keep_status_of_one_that_has_ended(run_dir):
-  ended = {**status.launcher('ended', 0), 'process_start': 'long ago'}
+  ended = statuses.launcher(
+    state='ended', exit_code=0, process_start='long ago'
+  )
   (run_dir / 'logs').mkdir()
-  status.write(str(run_dir / 'logs'), {'launcher': ended, 'tasks': []})
+  status.write(str(run_dir / 'logs'), ended, [])
 
 
 @pytest.mark.parametrize('is_resumed', [False, True])
@@ -71,8 +74,8 @@ def test_a_run_that_only_begins_is_said_to(
 def test_a_run_that_writes_what_came_of_it_has_begun(tmp_path, capsys):
   run_dir_lib.take(tmp_path)
   (tmp_path / 'logs').mkdir()
-  ended = {'launcher': status.launcher('ended', 0), 'tasks': []}
-  status.write(str(tmp_path / 'logs'), ended)
+  ended = statuses.launcher(state='ended', exit_code=0)
+  status.write(str(tmp_path / 'logs'), ended, [])
   assert commands.show_status(str(tmp_path)) == 0
   assert 'ended with exit code 0' in capsys.readouterr().out
 

@@ -13,7 +13,7 @@ from programs.data import recording
 from run_files import damage, status
 from tests.programs import samples
 from tests.reporting import csv_files
-from tests.run_files import test_status
+from tests.run_files import statuses
 
 _ESCAPE = '\033]0;owned\007\033[2J\u202e'
 
@@ -38,7 +38,7 @@ def run_dir(tmp_path):
   (path / 'logs').mkdir(parents=True)
   (path / 'config.json').write_text(json.dumps(vars(samples.SETTINGS)))
   status.write(
-    str(path / 'logs'), {'launcher': status.launcher('ended', 0), 'tasks': []}
+    str(path / 'logs'), statuses.launcher(state='ended', exit_code=0), []
   )
   csv_files.write(path, 'actor_0', ['time', 'actor/steps'], [[1.0, 10]])
   counts = journal.Journal(str(path / 'checkpoints' / 'counter.journal'))
@@ -145,16 +145,9 @@ def test_what_a_run_directory_says_reaches_no_terminal(command, run_dir):
   run_dir.rename(odd)
   config = {**vars(samples.SETTINGS), 'agent': _ESCAPE, 'env': _ESCAPE}
   (odd / 'config.json').write_text(json.dumps(config))
-  tasks = [
-    {
-      **test_status._state()['tasks'][0],
-      'label': _ESCAPE,
-      'state': _ESCAPE,
-      'addresses': [_ESCAPE],
-    }
-  ]
-  launcher = {**status.launcher('ended', 0), 'host': _ESCAPE}
-  status.write(str(odd / 'logs'), {'launcher': launcher, 'tasks': tasks})
+  launcher = statuses.launcher(state='ended', exit_code=0, host=_ESCAPE)
+  task = statuses.task(label=_ESCAPE, addresses=[_ESCAPE])
+  status.write(str(odd / 'logs'), launcher, [task])
   csv_files.write(odd, f'x{_ESCAPE}_0', ['time', _ESCAPE], [[1.0, 10]])
   said = ''
   for flag in ('--status', '--report', '--export', '--evaluate', '--resume'):

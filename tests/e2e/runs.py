@@ -50,13 +50,13 @@ class Run:
     """Returns the exit code, once it has ended by itself."""
     return self.process.wait(timeout)
 
-  def tasks(self) -> dict:
+  def tasks(self) -> dict[str, status.Task]:
     """What the run's status says of each task, by name."""
     try:
-      tasks = status.read(str(self.run_dir / 'logs'))['tasks']
+      tasks = status.read(str(self.run_dir / 'logs')).tasks
     except FileNotFoundError:
       return {}
-    return {f'{task["label"]}/{task["index"]}': task for task in tasks}
+    return {task.name: task for task in tasks}
 
   def count(self, name) -> int:
     """What all processes together have reported to the counter."""

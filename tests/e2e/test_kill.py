@@ -42,11 +42,11 @@ pytestmark = pytest.mark.timeout(600)
 def _kill(run, name):
   """Kills a task; returns when it runs again and the actors go on."""
   before = run.tasks()[name]
-  os.kill(before['pid'], signal.SIGKILL)
+  os.kill(before.pid, signal.SIGKILL)
 
   def is_back():
     task = run.tasks()[name]
-    return task['restarts'] > before['restarts'] and task['state'] == 'running'
+    return task.restarts > before.restarts and task.state == 'running'
 
   run.wait_until(is_back, f'restart of {name}')
   steps = run.count('actor_steps')
@@ -61,8 +61,8 @@ def _fill_up(run):
   How many it makes while it is tormented depends on the machine.
   """
   task = run.tasks()['counter/0']
-  (address,) = task['addresses']
-  folder = psutil.Process(task['pid']).environ()['LAUNCHPAD_LOCAL_RUN']
+  (address,) = task.addresses
+  folder = psutil.Process(task.pid).environ()['LAUNCHPAD_LOCAL_RUN']
   reported = subprocess.run(
     [sys.executable, '-c', _REPORT, folder, address, str(_STEPS)],
     cwd=runs.ROOT,
@@ -94,7 +94,7 @@ def test_the_run_ends_by_itself(run):
 
 @pytest.mark.parametrize('name', _ROLES)
 def test_each_role_was_restarted(run, name):
-  assert run.tasks()[name]['restarts'] == run.rounds
+  assert run.tasks()[name].restarts == run.rounds
 
 
 def test_the_counts_are_right(run):

@@ -86,7 +86,7 @@ def test_it_runs_once_and_stops_while_its_servers_are_away(run):
     run.wait_until(
       lambda: (
         os.path.exists(run.run_dir / 'logs' / 'status.json')
-        and run.tasks()['actor/0']['state'] == 'running'
+        and run.tasks()['actor/0'].state == 'running'
       ),
       'actors',
     )
@@ -102,7 +102,7 @@ def test_it_runs_once_and_stops_while_its_servers_are_away(run):
     assert second.returncode == 2
     assert f'still goes on, as process {run.process.pid}' in second.stderr
     for name in ('replay/0', 'variable_server/0', 'counter/0'):
-      os.kill(run.tasks()[name]['pid'], signal.SIGKILL)
+      os.kill(run.tasks()[name].pid, signal.SIGKILL)
     run.process.send_signal(signal.SIGINT)
     assert run.end(timeout=60) == 130, run.output
   assert 'killing' not in run.output

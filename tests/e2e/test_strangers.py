@@ -15,7 +15,7 @@ def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
   with run.launch('--num_actors=1', '--num_steps=3000'):
     run.wait_until(lambda: run.count('actor_steps') >= 400, 'steps')
     addresses = {
-      address for task in run.tasks().values() for address in task['addresses']
+      address for task in run.tasks().values() for address in task.addresses
     }
     # Replay, variable server, counter, learner, actor, evaluator.
     assert len(addresses) >= 6

@@ -44,7 +44,7 @@ def test_a_reward_that_is_nan_ends_the_run_and_leaves_all_that_is_finite(run):
   *_, error, verdict = run.output.splitlines()
   assert 'its step 300, which is step 20 of its episode 15: the rew' in error
   assert verdict.endswith('exited with code 65.')
-  assert all(task['restarts'] == 0 for task in run.tasks().values())
+  assert all(task.restarts == 0 for task in run.tasks().values())
   assert 'wall time' in run.output
   # Its parameters are checked as they are written.
   policy.load(run.run_dir / 'policy')

@@ -33,11 +33,9 @@ def _kill_when_saved(client, directory, status_dir):
     lambda: set(directory.glob('*/DONE')) - seen, 'a checkpoint'
   )
   (server,) = (
-    task
-    for task in status.read(status_dir)['tasks']
-    if task['label'] == 'replay'
+    task for task in status.read(status_dir).tasks if task.label == 'replay'
   )
-  os.kill(server['pid'], signal.SIGKILL)
+  os.kill(server.pid, signal.SIGKILL)
   (sample,) = next(iter(client.sample('replay', emit_timesteps=True)))
   print('kept', sample.data[0])
   lp.stop()

@@ -16,7 +16,7 @@ class Run(runs.Run):
     )
 
   def states(self):
-    return {name: task['state'] for name, task in self.tasks().items()}
+    return {name: task.state for name, task in self.tasks().items()}
 
   def are_running(self, label, count):
     """Whether so many tasks of a label run, and no other task of it is."""

@@ -40,7 +40,7 @@ def test_learns_while_actors_and_nodes_come_and_go(cluster, tmp_path):
     assert scaled.returncode == 0, scaled.stderr
     run.wait_until(lambda: run.are_running('actor', 4), 'more actors')
     run.wait_until(lambda: run.rows('actor_3'), 'steps of theirs')
-    os.kill(run.tasks()['actor/0']['pid'], signal.SIGKILL)
+    os.kill(run.tasks()['actor/0'].pid, signal.SIGKILL)
     cluster.remove_node(second)
     run.wait_until(lambda: run.states().get('actor/3') == 'lost', 'loss')
     before = run.count('actor_steps')
@@ -54,8 +54,8 @@ def test_learns_while_actors_and_nodes_come_and_go(cluster, tmp_path):
     assert run.end(500) == 0, run.output
   assert set(run.tasks()) >= {'actor/0', 'actor/1', 'learner/0'}
   assert 'actor/3' not in run.tasks()
-  assert run.tasks()['actor/0']['restarts'] == 1
-  assert run.tasks()['learner/0']['restarts'] == 0
+  assert run.tasks()['actor/0'].restarts == 1
+  assert run.tasks()['learner/0'].restarts == 0
   assert run.count('actor_steps') >= _STEPS
   returns = run.column('evaluator_0', 'evaluator/episode_return')
   assert max(returns[-3:]) > returns[0] + 300

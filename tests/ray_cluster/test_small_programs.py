@@ -48,13 +48,13 @@ class _Run:
 
   def tasks(self):
     try:
-      tasks = status.read(self._log_dir)['tasks']
+      tasks = status.read(self._log_dir).tasks
     except FileNotFoundError:
       return {}
-    return {f'{task["label"]}/{task["index"]}': task for task in tasks}
+    return {task.name: task for task in tasks}
 
   def states(self):
-    return {name: task['state'] for name, task in self.tasks().items()}
+    return {name: task.state for name, task in self.tasks().items()}
 
   def wait_until(self, condition, what):
     helpers.wait_until(condition, what, 100)
@@ -121,7 +121,7 @@ def test_lost_nodes_are_replaced(cluster, tmp_path):
   cluster.add_node(num_cpus=2)
   run.wait_until(lambda: run.states() == running, 'another place')
   # Nobody calls a worker.
-  assert run.tasks()['server/0']['restarts'] == 0
+  assert run.tasks()['server/0'].restarts == 0
 
   cluster.remove_node(first)
   run.wait_until(lambda: run.states()['server/0'] == 'lost', 'loss')
@@ -136,8 +136,8 @@ def test_lost_nodes_are_replaced(cluster, tmp_path):
   (tmp_path / 'end').touch()
   result = run.end()
   assert (result.exit_code, result.cause, result.killed) == (0, None, ())
-  assert run.tasks()['server/0']['addresses'] != before['server/0']['addresses']
-  assert not any(_pid_is_there(task['pid']) for task in before.values())
+  assert run.tasks()['server/0'].addresses != before['server/0'].addresses
+  assert not any(_pid_is_there(task.pid) for task in before.values())
 
 
 def test_workers_come_and_go(cluster, tmp_path):

@@ -1,50 +1,37 @@
-"""The state of a run in a file."""
+"""The status of a run, as it is written and read."""
 
 import json
 import os
-import socket
 import subprocess
 
 import pytest
 
 from run_files import damage, status
-from tests.run_files import disks
+from tests.run_files import disks, statuses
 
 
-def _state(**launcher):
-  pid = os.getpid()
-  return {
-    'launcher': {
-      'pid': pid,
-      'process_start': status.process_start(pid),
-      'host': socket.gethostname(),
-      'state': 'running',
-      'exit_code': None,
-      **launcher,
-    },
-    'tasks': [_task(0, 'running', 0.0), _task(1, 'waiting', None)],
-  }
+def _write(log_dir, **launcher):
+  """Writes a task that runs and one that waits."""
+  waiting = statuses.task(index=1, state='waiting', started=None)
+  status.write(
+    str(log_dir),
+    statuses.launcher(**launcher),
+    [statuses.task(), waiting],
+  )
 
 
-def _task(index, state, started):
-  return {
-    'label': 'a',
-    'index': index,
-    'pid': None,
-    'state': state,
-    'started': started,
-    'restarts': 0,
-    'exit_code': None,
-    'addresses': [],
-  }
+def _read(log_dir):
+  return status.read(str(log_dir))
 
 
 def test_reads_what_was_written(tmp_path):
-  status.write(str(tmp_path), _state())
-  state = status.read(str(tmp_path))
-  assert state['launcher']['alive']
-  assert state['tasks'][0]['uptime'] > 0
-  assert state['tasks'][1]['uptime'] is None
+  _write(tmp_path)
+  found = _read(tmp_path)
+  assert found.alive
+  running, waiting = found.tasks
+  assert (running, found.launcher) == (statuses.task(), statuses.launcher())
+  assert found.uptime(running) > 0
+  assert found.uptime(waiting) is None
   assert os.listdir(tmp_path) == ['status.json']
 
 
@@ -58,31 +45,30 @@ def test_reads_what_was_written(tmp_path):
   ],
 )
 def test_a_launcher_that_is_gone_has_no_running_tasks(tmp_path, launcher):
-  status.write(str(tmp_path), _state(**launcher))
-  state = status.read(str(tmp_path))
-  assert not state['launcher']['alive']
-  assert state['tasks'][0]['uptime'] is None
+  _write(tmp_path, **launcher)
+  found = _read(tmp_path)
+  assert not found.alive
+  assert found.uptime(found.tasks[0]) is None
 
 
-def test_a_launcher_on_another_host_is_there_while_it_writes(tmp_path):
-  state = _state(host='elsewhere', process_start='unknown here')
-  status.write(str(tmp_path), state)
-  assert status.read(str(tmp_path))['launcher']['alive']
+def test_a_launcher_on_another_host_is_alive_while_it_writes(tmp_path):
+  _write(tmp_path, host='elsewhere', process_start='unknown here')
+  assert _read(tmp_path).alive
   path = tmp_path / 'status.json'
   written = json.loads(path.read_text())
   written['written'] -= 60
   path.write_text(json.dumps(written))
-  assert not status.read(str(tmp_path))['launcher']['alive']
+  assert not _read(tmp_path).alive
 
 
-def test_a_process_that_nobody_waited_for_is_not_there():
+def test_a_process_that_has_exited_unwaited_for_is_not_there():
   process = subprocess.Popen(['sleep', '100'])
   start = status.process_start(process.pid)
-  launcher = {'pid': process.pid, 'process_start': start}
-  assert status.is_there(launcher)
+  launcher = statuses.launcher(pid=process.pid, process_start=start)
+  assert launcher.is_there()
   process.kill()
   os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-  assert not status.is_there(launcher)
+  assert not launcher.is_there()
   process.wait()
 
 
@@ -98,33 +84,49 @@ def test_a_process_that_nobody_waited_for_is_not_there():
 def test_a_damaged_file_is_one_sentence(tmp_path, text, message):
   (tmp_path / 'status.json').write_text(text)
   with pytest.raises(damage.DamagedError, match=f'is damaged: .*{message}'):
-    status.read(str(tmp_path))
+    _read(tmp_path)
+
+
+def _has_damaged(tmp_path, message, change):
+  _write(tmp_path)
+  path = tmp_path / 'status.json'
+  state = json.loads(path.read_text())
+  change(state['tasks'][1])
+  path.write_text(json.dumps(state))
+  with pytest.raises(damage.DamagedError, match=message):
+    _read(tmp_path)
 
 
 def test_a_damaged_task_is_named(tmp_path):
-  state = _state()
-  del state['tasks'][1]['started']
-  status.write(str(tmp_path), state)
-  with pytest.raises(
-    damage.DamagedError, match='one of its tasks has no started'
-  ):
-    status.read(str(tmp_path))
+  _has_damaged(
+    tmp_path,
+    'one of its tasks has no started',
+    lambda task: task.pop('started'),
+  )
+
+
+def test_a_state_that_does_not_exist_is_damage(tmp_path):
+  _has_damaged(
+    tmp_path,
+    "'dancing' is not a valid TaskState",
+    lambda task: task.update(state='dancing'),
+  )
 
 
 def test_on_a_full_disk_the_status_is_tried_again(tmp_path):
   said = []
   writer = status.Writer(str(tmp_path), said.append)
-  writer.write(status.launcher('starting', None), [])
+  writer.write(statuses.launcher(state='starting'), [])
   with disks.full():
     for _ in range(2):
-      writer.write(status.launcher('running', None), [])
-  assert status.read(str(tmp_path))['launcher']['state'] == 'starting'
-  writer.write(status.launcher('ended', 0), [])
-  assert status.read(str(tmp_path))['launcher']['state'] == 'ended'
+      writer.write(statuses.launcher(state='running'), [])
+  assert _read(tmp_path).launcher.state == status.RunState.STARTING
+  writer.write(statuses.launcher(state='ended', exit_code=0), [])
+  assert _read(tmp_path).launcher.state == status.RunState.ENDED
   first, second = said
   assert 'cannot be written now' in first and 'written again' in second
 
 
 def test_no_run_is_one_sentence(tmp_path):
   with pytest.raises(FileNotFoundError, match='no run has kept its logs'):
-    status.read(str(tmp_path))
+    _read(tmp_path)

@@ -15,7 +15,7 @@ def test_learns_over_two_nodes_and_a_killed_actor_is_restarted(tmp_path):
   told = job.submit('--resources=learner:cpu=2', '--num_steps=4500')
   assert job.number in told
   job.wait_until(lambda: job.rows('actor_0'), 'actor step')
-  os.kill(job.tasks()['actor/0']['pid'], signal.SIGKILL)
+  os.kill(job.tasks()['actor/0'].pid, signal.SIGKILL)
   job.wait_until(lambda: job.rows('learner_0'), 'learner step')
   page = job.command('--status').stdout
   assert f'job {job.number} of Slurm: RUNNING' in page
@@ -23,7 +23,7 @@ def test_learns_over_two_nodes_and_a_killed_actor_is_restarted(tmp_path):
   assert job.end() == ('COMPLETED', '0:0'), job.output
   assert 'node1          learner/0\n' in job.output
   assert 'node2          replay/0, variable_server/0, counter/0' in job.output
-  assert job.tasks()['actor/0']['restarts'] == 1
+  assert job.tasks()['actor/0'].restarts == 1
   assert job.count('actor_steps') >= 4500
   returns = job.column('evaluator_0', 'evaluator/episode_return')
   assert max(returns[-3:]) > returns[0] + 300
@@ -54,7 +54,7 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   assert stopped.returncode == 0, stopped.stderr
   assert job.end()[0] == 'CANCELLED'
   assert 'SIGTERM came: stopping actor, then learner' in job.output
-  states = {name: task['state'] for name, task in job.tasks().items()}
+  states = {name: task.state for name, task in job.tasks().items()}
   assert set(states.values()) == {'stopped'}, job.output
   resumed = job.rows('learner_0')[rows:]
   assert float(resumed[0]['learner/steps']) >= before

@@ -87,11 +87,11 @@ def test_a_task_of_a_run_tells_where(tmp_path):
     tasks = helpers.wait_until(
       lambda: (
         pathlib.Path(path).exists()
-        and status.read(str(tmp_path / 'logs'))['tasks']
+        and status.read(str(tmp_path / 'logs')).tasks
       ),
       'a task that hangs',
     )
-    (pid,) = (task['pid'] for task in tasks if task['label'] == 'actor')
+    (pid,) = (task.pid for task in tasks if task.label == 'actor')
     threads = helpers.wait_until(lambda: stacks.ask(pid, 'actor/0'), 'stacks')
     seen.extend(frame.name for thread in threads for frame in thread)
     (tmp_path / 'seen').touch()

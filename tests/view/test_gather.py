@@ -1,7 +1,6 @@
 """The state of a run from its files."""
 
 import os
-import socket
 import time
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from cli import settings
 from run_files import status
 from tests.reporting import csv_files
+from tests.run_files import statuses
 from view import gather
 
 _VALUES = {'agent': 'sac', 'env': 'gym:Pendulum-v1', 'num_steps': 8000}
@@ -29,29 +29,14 @@ def gatherer(tmp_path):
 
 def _write_status(run_dir, phase='running', pid=None, **task):
   pid = pid or os.getpid()
-  tasks = [
-    {
-      'label': label,
-      'index': 0,
-      'pid': None,
-      'state': 'running',
-      'started': time.time(),
-      'restarts': 0,
-      'exit_code': None,
-      'addresses': [],
-      **task,
-    }
-    for label in ('actor', 'learner')
-  ]
-  launcher = {
-    'pid': pid,
-    'process_start': status.process_start(pid),
-    'host': socket.gethostname(),
-    'state': phase,
-    'exit_code': None,
-  }
   (run_dir / 'logs').mkdir(exist_ok=True)
-  status.write(str(run_dir / 'logs'), {'launcher': launcher, 'tasks': tasks})
+  status.write(
+    str(run_dir / 'logs'),
+    statuses.launcher(
+      pid=pid, process_start=status.process_start(pid), state=phase
+    ),
+    [statuses.task(label, **task) for label in ('actor', 'learner')],
+  )
 
 
 def _write_actor(run_dir, rows):

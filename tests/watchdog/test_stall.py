@@ -14,8 +14,7 @@ import reverb
 from backends.local import local
 from run_files import status
 from tests import helpers
-from watchdog import stall
-from watchdog import status as status_page
+from watchdog import stall, status_page
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -89,8 +88,8 @@ def stuck(tmp_path_factory):
 
   def suspend():
     pages.append(status_page.page(run_dir))
-    tasks = status.read(str(run_dir / 'logs'))['tasks']
-    (pid,) = (task['pid'] for task in tasks if task['label'] == 'replay')
+    tasks = status.read(str(run_dir / 'logs')).tasks
+    (pid,) = (task.pid for task in tasks if task.label == 'replay')
     os.kill(pid, signal.SIGSTOP)
 
   said = (

@@ -4,33 +4,26 @@ import time
 
 import pytest
 
+from run_files import status
 from system import stacks
+from tests.run_files import statuses
 from watchdog import reasons, snapshot, stall, stuck
 
 _STUCK_AFTER = 10.0
 
 
-def _task(label, index=0, **task):
-  return {
-    'label': label,
-    'index': index,
-    'pid': 4_000_000 + index,
-    'state': 'running',
-    'uptime': 100.0,
-    'restarts': 0,
-    'exit_code': None,
-    'addresses': [],
-    **task,
-  }
+def _task(label, index=0, uptime=100.0, **fields):
+  started = None if uptime is None else time.time() - uptime
+  return statuses.task(
+    label, index, pid=4_000_000 + index, started=started, **fields
+  )
 
 
 def _run(*tasks, rows=None):
-  by_name = {f'{task["label"]}/{task["index"]}': task for task in tasks}
   fresh = [{'time': time.time(), 'actor/steps': 1, 'learner/steps': 1}]
   return snapshot.Snapshot(
-    launcher={'alive': True, 'state': 'running'},
-    tasks=by_name,
-    rows={**dict.fromkeys(by_name, fresh), **(rows or {})},
+    status=status.RunStatus(statuses.launcher(), tasks, alive=True),
+    rows={**{task.name: fresh for task in tasks}, **(rows or {})},
     tables={},
     silent={},
   )

@@ -136,8 +136,8 @@ def test_a_daemon_that_is_lost_before_it_has_a_port_is_replaced(
   with _acting(act):
     result, _ = _run_on([_joined(door, 'server/0')], program, marker)
   assert (result.exit_code, result.cause) == (0, None)
-  (task,) = status.read(marker)['tasks']
-  assert task['addresses'] == ['127.0.0.1:7']
+  (task,) = status.read(marker).tasks
+  assert task.addresses == ['127.0.0.1:7']
 
 
 def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
@@ -262,10 +262,10 @@ def test_the_node_of_a_finished_task_may_be_lost(door, marker, returns):
 
 def _state(directory, label):
   try:
-    tasks = status.read(directory)['tasks']
+    tasks = status.read(directory).tasks
   except FileNotFoundError:
     return None
-  return next(t['state'] for t in tasks if t['label'] == label)
+  return next(t.state for t in tasks if t.label == label)
 
 
 class _Server:
@@ -292,7 +292,7 @@ def test_tasks_of_two_nodes_find_each_other_and_stop_in_order(marker):
   assert (result.exit_code, result.cause, result.killed) == (0, None, ())
   assert 'found it' in lines.of('client/0')
   assert 'stopped' in lines.of('other/0')
-  assert not status.read(marker)['launcher']['alive']
+  assert not status.read(marker).alive
 
 
 def test_a_killed_task_starts_again_where_it_was(marker, tmp_path):

@@ -166,7 +166,7 @@ def test_a_crash_before_its_turn_to_stop_is_forgiven_by_its_policy(
     lp.wait_for_stop()
     (tmp_path / 'stopping').touch()
     helpers.wait_until(
-      lambda: status.read(str(tmp_path))['tasks'][1]['state'] == 'failed',
+      lambda: status.read(str(tmp_path)).tasks[1].state == 'failed',
       'the launcher to see the crash',
     )
 
@@ -277,8 +277,8 @@ def test_restarts_at_the_same_address(marker, tmp_path):
   assert any(
     'counter/0' in line and 'SIGKILL' in line for line in lines.of('launcher/0')
   )
-  tasks = {t['label']: t for t in status.read(str(tmp_path))['tasks']}
-  assert tasks['counter']['restarts'] == 2
+  tasks = {t.label: t for t in status.read(str(tmp_path)).tasks}
+  assert tasks['counter'].restarts == 2
 
 
 def test_past_the_budget_the_run_ends(marker):
@@ -372,9 +372,7 @@ def test_a_child_of_a_crashed_task_is_killed(marker, tmp_path):
     )
     # A stop ahead of the news of the crash would make it the run's failure.
     helpers.wait_until(
-      lambda: (
-        'backoff' in (t['state'] for t in status.read(str(tmp_path))['tasks'])
-      ),
+      lambda: 'backoff' in (t.state for t in status.read(str(tmp_path)).tasks),
       'the launcher to see the crash',
     )
     lp.stop()
@@ -427,12 +425,13 @@ def test_the_same_program_can_run_again(marker):
 def test_status_while_it_runs(marker, tmp_path):
   def look():
     def all_up():
-      state = status.read(str(tmp_path))
-      tasks = state['tasks']
-      return state if all(t['state'] == 'running' for t in tasks) else None
+      found = status.read(str(tmp_path))
+      return all(t.state == 'running' for t in found.tasks) and found
 
-    state = helpers.wait_until(all_up, 'all tasks to be up')
-    print(json.dumps(state))
+    found = helpers.wait_until(all_up, 'all tasks to be up')
+    uptimes = [found.uptime(task) for task in found.tasks]
+    labels = [task.label for task in found.tasks]
+    print(json.dumps([found.alive, found.launcher.pid, labels, uptimes]))
     lp.stop()
 
   result, lines = helpers.run(
@@ -440,15 +439,14 @@ def test_status_while_it_runs(marker, tmp_path):
     log_dir=str(tmp_path),
   )
   assert result.exit_code == 0
-  seen = json.loads(lines.of('looker/0')[0])
-  assert seen['launcher']['alive']
-  assert seen['launcher']['pid'] == os.getpid()
-  assert [t['label'] for t in seen['tasks']] == ['looker', 'other']
-  assert all(t['uptime'] >= 0 for t in seen['tasks'])
+  alive, pid, labels, uptimes = json.loads(lines.of('looker/0')[0])
+  assert (alive, pid) == (True, os.getpid())
+  assert labels == ['looker', 'other']
+  assert all(uptime >= 0 for uptime in uptimes)
   after = status.read(str(tmp_path))
-  assert not after['launcher']['alive']
-  assert after['launcher']['exit_code'] == 0
-  assert after['tasks'][1]['state'] == 'stopped'
+  assert not after.alive
+  assert after.launcher.exit_code == 0
+  assert after.tasks[1].state == 'stopped'
 
 
 def test_a_parent_that_is_killed_fails_the_run(marker):

@@ -46,7 +46,7 @@ def test_a_killed_launcher_leaves_nothing(tmp_path, start):
     assert len(helpers.marked(launcher.marker)) == 5
     launcher.process.kill()
     helpers.assert_nothing_left(launcher.marker)
-  assert not status.read(str(tmp_path))['launcher']['alive']
+  assert not status.read(str(tmp_path)).alive
 
 
 def test_the_second_interrupt_kills(tmp_path):

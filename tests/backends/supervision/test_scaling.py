@@ -61,10 +61,10 @@ class _Run:
   def wait_for(self, count):
     def has():
       try:
-        tasks = status.read(self._folder)['tasks']
+        tasks = status.read(self._folder).tasks
       except FileNotFoundError:
         return False
-      return [task['state'] for task in tasks] == ['running'] * count
+      return [task.state for task in tasks] == ['running'] * count
 
     helpers.wait_until(has, f'{count} workers')
 

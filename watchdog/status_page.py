@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from run_files import metric_names, metrics
+from run_files import metric_names, metrics, screen, status
 from watchdog import reasons, snapshot, stuck
 
 _COLUMNS = (
@@ -12,6 +12,11 @@ _COLUMNS = (
 )
 # As `--stuck_after` has it unless told otherwise.
 _STUCK_AFTER = 60.0
+# What a task did in whose launcher's file it still does, though that is dead.
+_GONE = (
+  *(status.TaskState.RUNNING, status.TaskState.STARTING),
+  *(status.TaskState.BACKOFF, status.TaskState.WAITING),
+)
 _RIGHT = ('pid', 'uptime', 'restarts', 'steps/s')
 
 
@@ -23,7 +28,7 @@ def page(run_dir: str | pathlib.Path) -> str:
   """
   run = snapshot.take(run_dir)
   lines = [f'{run_dir}: {_state(run)}', '', *_table(run), '', *_facts(run)]
-  if run.launcher['alive']:
+  if run.status.alive:
     found = reasons.find(run)
     found = [*stuck.find(run, found, _STUCK_AFTER), *found]
     lines += ['', 'who waits for whom' if found else 'nobody waits']
@@ -32,12 +37,12 @@ def page(run_dir: str | pathlib.Path) -> str:
 
 
 def _state(run: snapshot.Snapshot) -> str:
-  launcher = run.launcher
-  if launcher['alive']:
-    return f'{launcher["state"]}, launcher {launcher["pid"]}'
-  if launcher['state'] == 'ended':
-    return f'ended with exit code {launcher["exit_code"]}'
-  return f'its launcher {launcher["pid"]} was killed'
+  launcher = run.status.launcher
+  if run.status.alive:
+    return f'{launcher.state}, launcher {launcher.pid}'
+  if launcher.state == status.RunState.ENDED:
+    return f'ended with exit code {launcher.exit_code}'
+  return f'its launcher {launcher.pid} was killed'
 
 
 def _table(run: snapshot.Snapshot) -> list[str]:
@@ -57,21 +62,20 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
   task = run.tasks[name]
   row = run.rows.get(name, [{}])[-1:] or [{}]
-  alive = run.launcher['alive']
-  state = task['state']
-  if not alive and state in ('running', 'starting', 'backoff', 'waiting'):
-    state = 'gone'
-  address = ' '.join(task['addresses']) if alive else ''
+  alive = run.status.alive
+  state = 'gone' if not alive and task.state in _GONE else task.state
+  uptime = run.status.uptime(task)
+  address = ' '.join(task.addresses) if alive else ''
   if name in run.silent:
     address += ' (silent)'
   return (
     name,
     state,
-    str(task['pid'] or ''),
-    '' if task['uptime'] is None else duration(task['uptime']),
-    str(task['restarts']),
+    str(task.pid or ''),
+    '' if uptime is None else screen.duration(uptime),
+    str(task.restarts),
     address,
-    _rate(row[0].get(f'{task["label"]}/steps_per_second')) if alive else '',
+    _rate(row[0].get(f'{task.label}/steps_per_second')) if alive else '',
     _weights(row[0]),
   )
 
@@ -88,7 +92,7 @@ def _facts(run: snapshot.Snapshot) -> Iterator[str]:
     ('actor', metric_names.ACTOR_STEPS),
     ('learner', metric_names.LEARNER_STEPS),
   ):
-    rate = run.rate(name) if run.launcher['alive'] else None
+    rate = run.rate(name) if run.status.alive else None
     rate = '' if rate is None else f'  {rate:,.0f} a second'
     yield f'  {f"{role} steps":<17}  {run.count(name):,}{rate}'
   for label in ('replay', 'variable_server'):
@@ -102,14 +106,3 @@ def _facts(run: snapshot.Snapshot) -> Iterator[str]:
 
 def _rate(value: float | None) -> str:
   return '' if value is None else f'{value:,.0f}'
-
-
-def duration(seconds: float) -> str:
-  """Returns a duration as in `42 s`, `3:07` or `1:02:03`."""
-  minutes, rest = divmod(int(seconds), 60)
-  if not minutes:
-    return f'{rest} s'
-  hours, minutes = divmod(minutes, 60)
-  if not hours:
-    return f'{minutes}:{rest:02}'
-  return f'{hours}:{minutes:02}:{rest:02}'
