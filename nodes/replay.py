@@ -1,7 +1,9 @@
 """The replay server: where actors insert and the learner samples."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import launchpad as lp
 import reverb
@@ -14,12 +16,13 @@ from run_files import patience
 
 @dataclasses.dataclass(frozen=True)
 class ReplayCheckpointing:
-  """How replay is kept over a restart.
+  """How replay is saved, so that it outlives a restart.
 
   Attributes:
-    directory: where. A server that starts goes on from the newest whole
-      checkpoint there; the tables' configuration comes from it as well.
-    every_seconds: between two checkpoints. While one is written, inserts wait.
+    directory: the folder of the checkpoints. A server that starts goes on from
+      the newest whole one, and takes the tables' configuration from it as well.
+    every_seconds: seconds between two checkpoints. While one is written,
+      inserts wait.
   """
 
   directory: str
@@ -31,42 +34,46 @@ class ReplayNode(lp.ReverbNode):
 
   def __init__(
     self,
-    make_tables: Callable[[], Sequence[reverb.Table]],
+    make_tables: Callable[..., Sequence[reverb.Table]],
+    *args: Any,
     checkpointing: ReplayCheckpointing | None = None,
   ):
     """Describes the server; nothing starts before the launch.
 
     Args:
       make_tables: called in the server's process; returns the replay tables.
-      checkpointing: how they are kept; None begins empty at every start.
+      *args: what `make_tables` is called with.
+      checkpointing: how the tables are saved. None begins with empty tables at
+        every start.
     """
-    super().__init__(make_tables)
-    self._make_tables = make_tables
+    self._make_tables = functools.partial(make_tables, *args)
+    super().__init__(self._make_tables)
     self._checkpointing = checkpointing
 
   def run(self) -> None:
     """Serves until the program stops."""
     port = lp_address.get_port_from_address(self.reverb_address.resolve())
-    keep = self._checkpointing
+    checkpointing = self._checkpointing
     server = reverb.Server(
       worker.make(self._make_tables),
       port,
-      keep and checkpointers_lib.DefaultCheckpointer(keep.directory),
+      checkpointing
+      and checkpointers_lib.DefaultCheckpointer(checkpointing.directory),
     )
-    # It waits for inserts that a rate limiter holds back, for ever.
+    # Its destructor waits for ever for inserts that a rate limiter holds back.
     worker.keep(server)
-    if keep is None:
+    if checkpointing is None:
       lp.wait_for_stop()
       return
     client = reverb.Client(f'localhost:{port}')
-    kept = patience.Patience(
-      f'the checkpoint of replay in {keep.directory}',
+    attempts = patience.Patience(
+      f'the checkpoint of replay in {checkpointing.directory}',
       'the run goes on, the one before is kept, and it is tried again',
     )
     is_last = False
     while not is_last:
-      is_last = lp.wait_for_stop(keep.every_seconds)
-      with kept.attempt():
+      is_last = lp.wait_for_stop(checkpointing.every_seconds)
+      with attempts.attempt():
         _checkpoint(client)
 
 
@@ -74,5 +81,5 @@ def _checkpoint(client: reverb.Client) -> None:
   try:
     client.checkpoint()
   except RuntimeError as e:
-    # Of what Reverb's server could not write, it says no more.
+    # Reverb's server says no more about why it could not write.
     raise OSError(str(e)) from e

@@ -1,5 +1,6 @@
 """The variable server: a Reverb server that holds the newest weights."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from nodes import worker
 
 
 class VariableServerHandle(base.Handle[container.ReverbVariableContainer]):
-  """Dereferences to a `container.ReverbVariableContainer` of the node."""
+  """Dereferences to a `container.ReverbVariableContainer` of the server."""
 
   def __init__(self, address: lp.Address, container_kwargs: dict[str, Any]):
     self._address = address
@@ -30,7 +31,8 @@ class VariableServerNode(lp.ReverbNode):
 
   def __init__(
     self,
-    make_tables: Callable[[], Sequence[reverb.Table]],
+    make_tables: Callable[..., Sequence[reverb.Table]],
+    *args: Any,
     **container_kwargs: Any,
   ):
     """Describes the server; nothing starts before the launch.
@@ -38,16 +40,17 @@ class VariableServerNode(lp.ReverbNode):
     Args:
       make_tables: called in the server's process; returns tables as made by
         `container.variable_table`.
+      *args: what `make_tables` is called with.
       **container_kwargs: passed to each client's `ReverbVariableContainer`.
     """
-    super().__init__(make_tables)
-    self._make_tables = make_tables
+    self._make_tables = functools.partial(make_tables, *args)
+    super().__init__(self._make_tables)
     self._container_kwargs = container_kwargs
 
   def run(self) -> None:
     """Serves until the program stops."""
     port = lp_address.get_port_from_address(self.reverb_address.resolve())
-    # It waits for whoever waits for a first value.
+    # Its destructor waits for clients that wait for a first value.
     worker.keep(reverb.Server(worker.make(self._make_tables), port))
     lp.wait_for_stop()
 

@@ -23,8 +23,8 @@ from acme.agents.jax import actors
 from nodes import finite
 from nodes import learner as learner_lib
 from policies import policy
-from programs import processes, seeding
-from programs.experiment import ExperimentConfig, make_policy
+from programs import experiment as experiment_lib
+from programs import seeding, variable_tables
 from run_files import whole_folders
 
 # Actors act there, whatever the learner has.
@@ -37,7 +37,7 @@ class ExportError(RuntimeError):
 
 
 def export_newest(
-  experiment: ExperimentConfig, directory: str | pathlib.Path
+  experiment: experiment_lib.ExperimentConfig, directory: str | pathlib.Path
 ) -> None:
   """Writes the policy in the learner's newest checkpoint to a folder.
 
@@ -58,7 +58,7 @@ def export_newest(
       'the learner has left no checkpoint; it writes one every '
       '--checkpoint_every seconds and at its end'
     )
-  learner = processes.idle_learner(
+  learner = variable_tables.idle_learner(
     experiment,
     experiment.get_environment_spec(),
     seeding.process_key(experiment.seed, 'learner'),
@@ -68,7 +68,7 @@ def export_newest(
 
 
 def export(
-  experiment: ExperimentConfig,
+  experiment: experiment_lib.ExperimentConfig,
   variable_source: core.VariableSource,
   directory: str | pathlib.Path,
 ) -> None:
@@ -119,7 +119,8 @@ def export(
 
 
 def make_actor(
-  experiment: ExperimentConfig, variable_source: core.VariableSource
+  experiment: experiment_lib.ExperimentConfig,
+  variable_source: core.VariableSource,
 ) -> core.Actor:
   """Returns the actor of the experiment's first evaluator."""
   spec = experiment.get_environment_spec()
@@ -129,8 +130,8 @@ def make_actor(
   )
   return experiment.get_builder().make_actor(
     actor_key,
-    make_policy(
-      experiment, experiment.network_factory(spec), spec, evaluation=True
+    experiment.make_policy(
+      experiment.network_factory(spec), spec, evaluation=True
     ),
     spec,
     variable_source,

@@ -1,6 +1,7 @@
 """What steps an actor's environments: Acme's loop for one, a batch for more."""
 
 import copy
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import compat  # noqa: F401
@@ -13,70 +14,109 @@ from acme.utils import loggers, observers
 from nodes import actor as actor_lib
 from nodes import counter_client, finite, learner, timing, vector_actor
 from nodes import steps as steps_lib
-from programs.experiment import ExperimentConfig
+from programs import experiment as experiment_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class ActorParts:
+  """What an actor process acts with.
+
+  Attributes:
+    environments: the environments of this process, at least one.
+    make_actor: makes an actor from a random key, uint32[2], and an adder. An
+      actor without an adder records nothing.
+    make_adder: makes what records the steps of one environment.
+    random_key: uint32[2].
+    counter: counts the process's steps, and reports when it is told to.
+    logger: gets one row an episode, and in a longer one a row a second.
+    weights_observer: adds to each row which weights were used.
+    timer: measures what the process spends its time on.
+  """
+
+  environments: Sequence[dm_env.Environment]
+  make_actor: Callable[[jax.Array, adders.Adder | None], core.Actor]
+  make_adder: Callable[[], adders.Adder | None]
+  random_key: jax.Array
+  counter: counter_client.Counter
+  logger: loggers.Logger
+  weights_observer: observers.EnvLoopObserver
+  timer: timing.Timer
+
+  def timed_environments(self) -> list[dm_env.Environment]:
+    return [self.timer.time(e, timing.ENVIRONMENT) for e in self.environments]
+
+  def make_timed_adder(self) -> adders.Adder | None:
+    return self.timer.time(self.make_adder(), timing.ADDER)
+
+  def make_timed_actor(self, adder: adders.Adder | None) -> core.Actor:
+    return self.timer.time(
+      self.make_actor(self.random_key, adder), timing.ACTOR
+    )
 
 
 def make_loop(
-  experiment: ExperimentConfig,
-  environments: Sequence[dm_env.Environment],
-  make_actor: Callable[[jax.Array, adders.Adder | None], core.Actor],
-  make_adder: Callable[[], adders.Adder | None],
-  random_key: jax.Array,
-  counter: counter_client.Counter,
-  logger: loggers.Logger,
-  weights_observer: observers.EnvLoopObserver,
-  timer: timing.Timer,
+  experiment: experiment_lib.ExperimentConfig, parts: ActorParts
 ) -> core.Worker:
   """Returns the loop of one actor process.
 
   Args:
-    experiment: its observers see every step, and it says when it is enough.
-    environments: of this process.
-    make_actor: makes an actor from a random key and an adder.
-    make_adder: makes what records the steps of one environment.
-    random_key: of this process.
-    counter: counts the steps; it reports when it is told to.
-    logger: gets one row an episode, and one a second of a longer one.
-    weights_observer: says which weights were used.
-    timer: of what the parts do.
+    experiment: has the observers, and says how many steps are enough.
+    parts: what the process acts with.
 
   Raises:
-    TypeError: there are several environments, and the actor is made for one.
+    TypeError: there are several environments, and the actor does not show the
+      policy that would step them all.
   """
-  environments = [timer.time(e, timing.ENVIRONMENT) for e in environments]
-  watch = finite.Watch(experiment.non_finite == 'stop')
-  logger = learner.WithMetrics(logger, [watch.metrics])
-  steps = steps_lib.StepCounter(counter, logger, experiment.max_num_actor_steps)
+  watch = experiment.make_watch()
+  logger = learner.WithMetrics(parts.logger, [watch.metrics])
+  steps = steps_lib.StepCounter(
+    parts.counter, logger, experiment.max_num_actor_steps
+  )
+  make = _make_single_loop if len(parts.environments) == 1 else _make_batch_loop
+  return make(experiment.observers, parts, logger, steps, watch)
 
-  def make_timed_adder():
-    return timer.time(make_adder(), timing.ADDER)
 
-  def make_timed_actor(adder):
-    return timer.time(make_actor(random_key, adder), timing.ACTOR)
+def _make_single_loop(
+  own_observers: Sequence[observers.EnvLoopObserver],
+  parts: ActorParts,
+  logger: loggers.Logger,
+  steps: steps_lib.StepCounter,
+  watch: finite.Watch,
+) -> actor_lib.ActorLoop:
+  (environment,) = parts.timed_environments()
+  adder = parts.make_timed_adder()
+  loop = environment_loop.EnvironmentLoop(
+    environment,
+    parts.make_timed_actor(adder),
+    steps,
+    logger,
+    # `steps` comes after the experiment's own observers: when it ends the loop
+    # they have seen the last step, too.
+    observers=[*own_observers, steps, parts.weights_observer],
+  )
+  return actor_lib.ActorLoop(loop, logger, steps, adder, watch)
 
-  if len(environments) == 1:
-    adder = make_timed_adder()
-    loop = environment_loop.EnvironmentLoop(
-      environments[0],
-      make_timed_actor(adder),
-      steps,
-      logger,
-      # What is counted was made, also where the last one ends the loop.
-      observers=[*experiment.observers, steps, weights_observer],
-    )
-    return actor_lib.ActorLoop(loop, logger, steps, adder, watch)
+
+def _make_batch_loop(
+  own_observers: Sequence[observers.EnvLoopObserver],
+  parts: ActorParts,
+  logger: loggers.Logger,
+  steps: steps_lib.StepCounter,
+  watch: finite.Watch,
+) -> vector_actor.VectorActorLoop:
   lanes = [
     vector_actor.Lane(
       environment,
-      make_timed_adder(),
-      # They keep what belongs to one episode.
-      [*copy.deepcopy(experiment.observers), steps, weights_observer],
+      parts.make_timed_adder(),
+      # Copies, since an observer remembers the episode that it sees.
+      [*copy.deepcopy(own_observers), steps, parts.weights_observer],
     )
-    for environment in environments
+    for environment in parts.timed_environments()
   ]
-  policy = timer.time(
+  policy = parts.timer.time(
     vector_actor.BatchedPolicy(
-      make_timed_actor(None), jax.random.split(random_key, len(lanes))
+      parts.make_timed_actor(None),
+      jax.random.split(parts.random_key, len(lanes)),
     ),
     timing.BATCHED_POLICY,
   )

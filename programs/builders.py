@@ -1,7 +1,8 @@
-"""One builder interface; Acme's released form is adapted to it.
+"""One interface for builders and policies; Acme's released form is adapted.
 
-dm-acme 0.4.0, the last release, and the repository's later code disagree about
-what a builder's methods take. The nodes speak the later form, which tells more.
+dm-acme 0.4.0, the last release, and the later code of Acme's repository
+disagree about what a builder's methods and a policy factory take. This program
+calls the later form, which passes more.
 """
 
 import inspect
@@ -15,33 +16,32 @@ import reverb
 from acme import adders, core, specs
 from acme.utils import counting, loggers
 
-Networks = Any
-Policy = Any
+from programs import factories
 
 
 class Builder(Protocol):
   """Makes the parts of an agent: Acme's later `ActorLearnerBuilder`."""
 
   def make_replay_tables(
-    self, environment_spec: specs.EnvironmentSpec, policy: Policy
+    self, environment_spec: specs.EnvironmentSpec, policy: factories.Policy
   ) -> Sequence[reverb.Table]:
     """Returns the replay server's tables."""
 
   def make_dataset_iterator(self, replay_client: reverb.Client) -> Iterator:
-    """Returns the learner's batches."""
+    """Returns the learner's batches, each a `reverb.ReplaySample`."""
 
   def make_adder(
     self,
     replay_client: reverb.Client,
     environment_spec: specs.EnvironmentSpec | None,
-    policy: Policy | None,
+    policy: factories.Policy | None,
   ) -> adders.Adder | None:
     """Returns what records an actor's steps."""
 
   def make_actor(
     self,
     random_key: jax.Array,
-    policy: Policy,
+    policy: factories.Policy,
     environment_spec: specs.EnvironmentSpec,
     variable_source: core.VariableSource | None = None,
     adder: adders.Adder | None = None,
@@ -51,25 +51,40 @@ class Builder(Protocol):
   def make_learner(
     self,
     random_key: jax.Array,
-    networks: Networks,
+    networks: factories.Networks,
     dataset: Iterator,
     logger_fn: Callable[..., loggers.Logger],
     environment_spec: specs.EnvironmentSpec,
     replay_client: reverb.Client | None = None,
     counter: counting.Counter | None = None,
   ) -> core.Learner:
-    """Returns a learner; `logger_fn(label, steps_key, task_id)` its logger."""
+    """Returns a learner.
+
+    Args:
+      random_key: uint32[2].
+      networks: what the network factory has made.
+      dataset: the batches, as `make_dataset_iterator` returns them.
+      logger_fn: makes its logger, from (label, steps_key, task_id).
+      environment_spec: the spec of the environment that is learned.
+      replay_client: changes priorities in replay, if the agent does.
+      counter: counts the learner's steps.
+    """
 
 
 def adapt(builder: Any) -> Builder:
-  """Returns `builder` in the later form, whichever form it is of."""
+  """Returns a builder of the later form, adapted from the released if needed.
+
+  Args:
+    builder: a builder of either form; they are told apart by whether
+      `make_actor` takes an `environment_spec`.
+  """
   if 'environment_spec' in inspect.signature(builder.make_actor).parameters:
     return builder
   return ReleasedFormBuilder(builder)
 
 
 class ReleasedFormBuilder:
-  """A builder of dm-acme 0.4.0's form, called in the later one."""
+  """Gives a builder of dm-acme 0.4.0's form the later form's methods."""
 
   def __init__(self, builder: Any):
     self._builder = builder
@@ -115,15 +130,16 @@ class ReleasedFormBuilder:
 
 def make_actor_of_either_form(
   builder: Builder, get_environment_spec: Callable[[], specs.EnvironmentSpec]
-) -> Callable[..., core.Actor]:
-  """Returns the `make_actor` that evaluator factories are given.
+) -> factories.ActorFactory:
+  """Returns the `make_actor` that evaluator factories get.
 
-  They call it as `(random_key, policy, variable_source)`, Acme's released form,
-  or as `(random_key, policy, environment_spec, variable_source)`, the later.
+  A factory of Acme's released form calls it with `(random_key, policy,
+  variable_source)`, one of the later form with `(random_key, policy,
+  environment_spec, variable_source)`.
 
   Args:
     builder: makes the actor.
-    get_environment_spec: asked when the caller gave none.
+    get_environment_spec: returns the spec for a caller that passes none.
   """
 
   def make_actor(
@@ -138,3 +154,27 @@ def make_actor_of_either_form(
     )
 
   return make_actor
+
+
+def call_policy_factory(
+  factory: Callable[..., factories.Policy],
+  networks: factories.Networks,
+  environment_spec: specs.EnvironmentSpec,
+  evaluation: bool,
+) -> factories.Policy:
+  """Calls a policy factory with as many arguments as its form takes.
+
+  Args:
+    factory: takes the networks alone, as in Acme's released form, or any of the
+      later form's further arguments.
+    networks: what the network factory has made.
+    environment_spec: the spec of the environment to act in.
+    evaluation: whether the policy is an evaluator's, which does not explore.
+  """
+  parameters = inspect.signature(factory).parameters
+  if len(parameters) > 2:
+    return factory(networks, environment_spec, evaluation)
+  known = {'environment_spec': environment_spec, 'evaluation': evaluation}
+  return factory(
+    networks, **{name: known[name] for name in known if name in parameters}
+  )

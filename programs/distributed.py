@@ -18,9 +18,9 @@ from nodes import replay as replay_lib
 from nodes import variable_server as variable_server_lib
 from nodes import worker
 from programs import experiment as experiment_lib
-from programs import processes
+from programs import processes, replay_tables, variable_tables
 
-# A server may be many imports away when its first client asks for it.
+# A server may still have to import a lot when its first client asks for it.
 _CONNECT_SECONDS = 300.0
 
 
@@ -34,7 +34,7 @@ def make_program(
   Args:
     experiment: what to run.
     num_actors: how many actor processes.
-    name: of the program.
+    name: the program's name.
 
   Returns:
     A program with the groups `replay`, `variable_server`, `counter`, `learner`,
@@ -50,17 +50,14 @@ def make_program(
   with program.group('replay'):
     replay = program.add_node(
       replay_lib.ReplayNode(
-        lambda: processes.replay_tables(experiment),
-        experiment.get_replay_checkpointing(),
+        replay_tables.make,
+        experiment,
+        checkpointing=experiment.get_replay_checkpointing(),
       )
     )
 
   variables = add_variable_server(program, experiment)
-
-  with program.group('counter'):
-    counter = program.add_node(
-      counter_lib.CounterNode(processes.counter, experiment)
-    )
+  counter = add_counter(program, experiment)
 
   with program.group('learner'):
     program.add_node(
@@ -82,14 +79,41 @@ def make_program(
 def add_variable_server(
   program: lp.Program, experiment: experiment_lib.ExperimentConfig
 ) -> variable_server_lib.VariableServerHandle:
-  """Adds what learner, actors and evaluators share weights through."""
+  """Adds the server through which learner, actors and evaluators share weights.
+
+  Args:
+    program: gets the node, in a group of its own.
+    experiment: what to run.
+
+  Returns:
+    A handle that dereferences to a `container.ReverbVariableContainer`.
+  """
   with program.group('variable_server'):
     return program.add_node(
       variable_server_lib.VariableServerNode(
-        lambda: processes.variable_tables(experiment),
+        variable_tables.make,
+        experiment,
         leaf_type='jax',
         timeout=_CONNECT_SECONDS,
       )
+    )
+
+
+def add_counter(
+  program: lp.Program, experiment: experiment_lib.ExperimentConfig
+) -> counter_lib.CounterHandle:
+  """Adds the process that counts for all others, and stops at the limits.
+
+  Args:
+    program: gets the node, in a group of its own.
+    experiment: what to run.
+
+  Returns:
+    A handle that dereferences to a `counter_client.CounterClient`.
+  """
+  with program.group('counter'):
+    return program.add_node(
+      counter_lib.CounterNode(processes.counter, experiment)
     )
 
 
@@ -99,12 +123,18 @@ def add_evaluators(
   variables: variable_server_lib.VariableServerHandle,
   counter: counter_lib.CounterHandle,
 ) -> None:
-  """Adds a node for each of the experiment's evaluators."""
-  factories = experiment.get_evaluator_factories()
-  if not factories:
+  """Adds a node for each of the experiment's evaluators.
+
+  Args:
+    program: gets the nodes, in one group, if there are any.
+    experiment: what to run.
+    variables: where evaluators find the newest weights.
+    counter: counts for the whole program.
+  """
+  if not experiment.num_evaluators:
     return
   with program.group('evaluator'):
-    for evaluator_id in range(len(factories)):
+    for evaluator_id in range(experiment.num_evaluators):
       program.add_node(
         worker.Node(
           processes.evaluator, experiment, variables, counter, evaluator_id

@@ -1,4 +1,4 @@
-"""The offline program: a learner over a dataset, and nobody who acts for it.
+"""The offline program: a learner over a dataset, and no actors.
 
           counts, stop rule
 counter <------------------- everyone
@@ -12,7 +12,6 @@ import compat  # noqa: F401
 
 import launchpad as lp
 
-from nodes import counter as counter_lib
 from nodes import worker
 from programs import distributed, processes
 from programs import experiment as experiment_lib
@@ -25,7 +24,7 @@ def make_program(
 
   Args:
     experiment: what to run; its `dataset_factory` makes the learner's batches.
-    name: of the program.
+    name: the program's name.
 
   Returns:
     A program with the groups `variable_server`, `counter`, `learner` and, if
@@ -39,11 +38,7 @@ def make_program(
   program = lp.Program(name)
 
   variables = distributed.add_variable_server(program, experiment)
-
-  with program.group('counter'):
-    counter = program.add_node(
-      counter_lib.CounterNode(processes.counter, experiment)
-    )
+  counter = distributed.add_counter(program, experiment)
 
   with program.group('learner'):
     program.add_node(

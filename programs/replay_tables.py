@@ -1,33 +1,45 @@
-"""Replay's tables, made once before anything starts.
+"""The replay server's tables, and a check of them before any process starts.
 
-Otherwise the replay server would be the first to find what Reverb refuses, when
-everybody else waits for it.
+Without the check the replay server would be the first to find that Reverb
+refuses its tables, while all other processes wait for it.
 """
 
 import traceback
+from collections.abc import Sequence
 
 import compat  # noqa: F401
 
 import reverb
 
-from programs import processes
-from programs.experiment import ExperimentConfig
+from programs import experiment as experiment_lib
 
 
 class RefusedTablesError(ValueError):
-  """There can be no such tables; the message says why, in one sentence."""
+  """Replay cannot have such tables; the message says why, in one sentence."""
 
 
-def check(experiment: ExperimentConfig) -> None:
-  """Makes an experiment's tables, and no server for them.
+def make(
+  experiment: experiment_lib.ExperimentConfig,
+) -> Sequence[reverb.Table]:
+  """Returns the tables that the experiment's builder makes."""
+  spec = experiment.get_environment_spec()
+  policy = experiment.make_policy(
+    experiment.network_factory(spec), spec, evaluation=False
+  )
+  return experiment.get_builder().make_replay_tables(spec, policy)
+
+
+def check(experiment: experiment_lib.ExperimentConfig) -> None:
+  """Makes an experiment's tables once, without a server, and drops them.
 
   Raises:
-    RefusedTablesError: Reverb refuses them, or nothing could ever be sampled.
+    RefusedTablesError: Reverb refuses the tables, two of them have one name, or
+      nothing could ever be sampled from one.
   """
   try:
-    tables = processes.replay_tables(experiment)
+    tables = make(experiment)
   except ValueError as e:
-    if not _is_reverbs(e):
+    if not _is_raised_by_reverb(e):
       raise
     text = ' '.join(str(e).split()).rstrip('.')
     raise RefusedTablesError(f'Reverb refuses such a replay: {text}') from e
@@ -50,6 +62,6 @@ def _check_can_be_sampled(table: reverb.Table) -> None:
     )
 
 
-def _is_reverbs(error: ValueError) -> bool:
+def _is_raised_by_reverb(error: ValueError) -> bool:
   *_, (frame, _) = traceback.walk_tb(error.__traceback__)
   return frame.f_globals.get('__name__', '').startswith('reverb.')

@@ -1,4 +1,4 @@
-"""Random keys: one stream a process, all from the experiment's seed."""
+"""Random keys: one for each process, all derived from the experiment's seed."""
 
 import zlib
 
@@ -6,18 +6,18 @@ import jax
 
 
 def process_key(seed: int, role: str, index: int = 0) -> jax.Array:
-  """Returns the key of one process, independent of how many others there are.
+  """Returns the key of one process; the number of processes has no influence.
 
-  Called in the process itself: a key made in the launcher would start JAX
-  there, and with it take the accelerator.
+  Call this in the process itself: to make a key starts JAX, which would take
+  the accelerator for the launcher.
 
   Args:
-    seed: the experiment's.
-    role: the process's group, such as `actor`.
+    seed: the experiment's seed.
+    role: the process's group in the program, such as `actor`.
     index: the process's place in its group.
 
   Returns:
-    A raw uint32[2] key.
+    The key's data, uint32[2].
   """
   key = jax.random.PRNGKey(seed)
   key = jax.random.fold_in(key, zlib.crc32(role.encode()))

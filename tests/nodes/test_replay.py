@@ -1,4 +1,4 @@
-"""The replay server keeps what it is told to keep."""
+"""The replay server saves its tables, if it is told to."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def _tables():
 
 
 def _kill_when_saved(client, directory, status_dir):
-  """Inserts, waits for a checkpoint of it, kills the server, looks again."""
+  """Inserts an item, kills the server once it is saved, and samples again."""
   client.insert([np.float32(7)], {'replay': 1.0})
   seen = set(directory.glob('*/DONE'))
   helpers.wait_until(
@@ -44,9 +44,11 @@ def _kill_when_saved(client, directory, status_dir):
 def test_a_killed_server_goes_on_from_its_checkpoint(tmp_path):
   directory = tmp_path / 'checkpoints'
   program = lp.Program('replay')
-  keep = replay.ReplayCheckpointing(str(directory), every_seconds=0.1)
+  checkpointing = replay.ReplayCheckpointing(str(directory), every_seconds=0.1)
   with program.group('replay'):
-    server = program.add_node(replay.ReplayNode(_tables, keep))
+    server = program.add_node(
+      replay.ReplayNode(_tables, checkpointing=checkpointing)
+    )
   with program.group('client'):
     program.add_node(
       lp.PyNode(_kill_when_saved, server, directory, str(tmp_path))

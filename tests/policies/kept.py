@@ -14,8 +14,8 @@ from programs import (
   builders,
   environments,
   experiment,
-  processes,
   seeding,
+  variable_tables,
 )
 
 
@@ -57,7 +57,7 @@ def make_experiment(
 
 
 def make_learner(config: experiment.ExperimentConfig) -> core.Learner:
-  return processes.idle_learner(
+  return variable_tables.idle_learner(
     config,
     config.get_environment_spec(),
     seeding.process_key(config.seed, 'learner'),

@@ -132,7 +132,7 @@ def _experiment(**kwargs):
 
 
 def _policy(config, evaluation):
-  return experiment.make_policy(config, 'networks', 'spec', evaluation)
+  return config.make_policy('networks', 'spec', evaluation)
 
 
 def test_policy_factories_of_the_released_form():

@@ -16,7 +16,13 @@ from acme import specs, types
 from acme.utils import counting, loggers
 from gymnasium import spaces
 
-from programs import agents, environments, experiment, processes, replay_tables
+from programs import (
+  agents,
+  environments,
+  experiment,
+  replay_tables,
+  variable_tables,
+)
 from programs.agents import configs
 from programs.environments import gym
 
@@ -141,16 +147,14 @@ def _trace_policies(agent, made, observation):
   key = jax.random.PRNGKey(0)
   source = None
   if agent in _NOT_TRACED:
-    source = _Fixed(processes.idle_learner(made, spec, key))
+    source = _Fixed(variable_tables.idle_learner(made, spec, key))
 
   def act(evaluation):
     actor = made.get_builder().make_actor(
       key,
-      experiment.make_policy(
-        made, made.network_factory(spec), spec, evaluation
-      ),
+      made.make_policy(made.network_factory(spec), spec, evaluation),
       spec,
-      source or processes.idle_learner(made, spec, key),
+      source or variable_tables.idle_learner(made, spec, key),
     )
     return actor._policy(actor._params, observation, actor._init(key))[0]
 
@@ -231,7 +235,7 @@ def test_an_agent_learns_from_actions_of_any_shape(agent):
 
 
 def _zeros_of_the_table(made, batch_size):
-  (table,) = processes.replay_tables(made)
+  (table,) = replay_tables.make(made)
   data = tree.map_structure(
     lambda s: np.zeros((batch_size, *s.shape), s.dtype.as_numpy_dtype),
     table.info.signature,

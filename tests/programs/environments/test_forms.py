@@ -6,7 +6,7 @@ from acme.agents.jax import sac as acme_sac
 from acme.jax.layouts import distributed_layout
 from acme.utils import loggers
 
-from programs import distributed, environments, experiment
+from programs import builders, distributed, environments, experiment
 from programs.agents import sac
 from tests.programs import stepping
 
@@ -126,5 +126,5 @@ def test_acts_learns_and_is_evaluated(program):
   ],
 )
 def test_a_policy_factory_gets_what_it_takes(factory, expected):
-  policy = experiment.call_policy_factory(factory, 'networks', 'spec', True)
+  policy = builders.call_policy_factory(factory, 'networks', 'spec', True)
   assert policy == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from acme import specs
 
-from programs import experiment, processes
+from programs import experiment, variable_tables
 
 
 class _Learner:
@@ -46,6 +46,6 @@ def test_any_learner_tells_its_shapes(make_values):
     environment_spec=specs.EnvironmentSpec(None, None, None, None),
     variable_names=('policy',),
   )
-  (table,) = processes.variable_tables(config)
+  (table,) = variable_tables.make(config)
   assert table.info.max_size == 1
   assert 'w' in str(table.info.signature)
