@@ -27,7 +27,6 @@ _MACHINERY = (
   'programs/environments/gym.py',
   'programs/environments/module.py',
   'programs/own_modules.py',
-  'programs/processes.py',
   'programs/replay_tables.py',
 )
 _LIBRARIES = ('/site-packages/acme/', '/site-packages/gymnasium/')

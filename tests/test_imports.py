@@ -58,7 +58,6 @@ _KNOWN_FILES = {
   'container/host_cache.py',
   'policies/policy.py',
   'programs/agents/configs.py',
-  'programs/experiment.py',
   'tests/backends/cluster/test_fleet.py',
   'tests/backends/local/test_local.py',
   'tests/container/test_nests.py',
@@ -69,11 +68,6 @@ _KNOWN_FUNCTIONS = {
   'backends/kubernetes/pods.py: spec',
   'backends/local/local.py: run',
   'cli/settings.py: make_experiment',
-  'programs/actor_loops.py: make_loop',
-  'programs/distributed.py: make_program',
-  'programs/experiment.py: default_evaluator_factory',
-  'programs/processes.py: actor',
-  'programs/processes.py: learner',
 }
 
 
