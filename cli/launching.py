@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import pathlib
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 
 from backends import resources as resources_lib
@@ -16,7 +17,7 @@ from cli import commands
 from cli.settings import Settings, WrongUsage
 from run_files import run_dir as run_dir_lib
 from run_files import screen
-from system import stops
+from system import stops, streams
 
 # By backend, whose flags have its name: where its command is typed.
 _COMMANDS = {
@@ -168,13 +169,12 @@ def run(
   """
   from cli import ending, roles
   from reporting.sinks import followers
-  from view import live
   from watchdog import stall
 
   given = _given(place)
   screen.show(f'{"run directory":<15}{run_dir}')
   with contextlib.ExitStack() as stack:
-    printer = stack.enter_context(live.show(run_dir, settings, watch.quiet))
+    printer = stack.enter_context(_shown(settings, run_dir, watch.quiet))
     stack.enter_context(
       followers.following(
         watch.metrics, run_dir, lambda line: printer('metrics', 0, line)
@@ -192,6 +192,27 @@ def run(
       say_cause=False,
     )
   return ending.end(settings, run_dir, result)
+
+
+@contextlib.contextmanager
+def _shown(settings: Settings, run_dir: pathlib.Path, quiet: bool):
+  """Shows the run while the body runs; yields what prints its tasks' lines."""
+  from cli import roles
+  from view import live, state
+
+  # Asked before a view has a pipe in the terminal's place.
+  coloured = streams.takes_colours(sys.stdout)
+  printer = roles.Printer(rows=not quiet, coloured=coloured, quiet=quiet)
+  if quiet:
+    yield printer
+    return
+  goal = state.Goal(
+    title=f'{settings.agent} on {settings.env}',
+    num_steps=settings.num_steps,
+    has_actors=settings.program != 'offline',
+  )
+  with live.show(run_dir, goal, printer):
+    yield printer
 
 
 def _given(place: Place) -> dict[str, resources_lib.Resources]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cli import settings
 from reverb_wire import table_info
 from run_files import metric_names, metrics, status
 from view import state, tail
@@ -40,16 +39,15 @@ class _Status(NamedTuple):
 class Gatherer:
   """Looks at the run of this process, again and again."""
 
-  def __init__(self, run_dir: pathlib.Path, run: settings.Settings):
-    """Begins with what there is of a run that is resumed.
+  def __init__(self, run_dir: pathlib.Path, goal: state.Goal):
+    """Begins with the steps and returns of a run that is resumed.
 
     Args:
-      run_dir: of the run.
-      run: its settings.
+      run_dir: the run directory.
+      goal: what the run is, and when it is done.
     """
     self._run_dir = run_dir
-    self._run = run
-    self._is_offline = run.program == 'offline'
+    self._goal = goal
     self._began = time.time()
     self._tails: dict[str, tail.Tail] = {}
     self._newest: dict[str, metrics.Row] = {}
@@ -65,16 +63,16 @@ class Gatherer:
   def look(self) -> state.State:
     """Returns the state now. Waits for no server."""
     self._read_rows()
-    run, (phase, exit_code, tasks) = self._run, self._read_status()
+    phase, exit_code, tasks = self._read_status()
     evaluated = not tasks or any(task.label == 'evaluator' for task in tasks)
     return state.State(
-      title=f'{run.agent} on {run.env}',
+      title=self._goal.title,
       phase=phase,
       exit_code=exit_code,
       elapsed=time.time() - self._began,
-      counted='learner steps' if self._is_offline else 'actor steps',
+      counted='actor steps' if self._goal.has_actors else 'learner steps',
       steps=self._counts[-1][1],
-      num_steps=run.num_steps,
+      num_steps=self._goal.num_steps,
       rate=self._rate(),
       tasks=[self._task(task, phase) for task in tasks],
       tables=self._read_tables(phase, tasks),
@@ -114,9 +112,9 @@ class Gatherer:
       if len(returns) > _MAX_RETURNS:
         del returns[::2]
     counted = (
-      metric_names.LEARNER_STEPS
-      if self._is_offline
-      else metric_names.ACTOR_STEPS
+      metric_names.ACTOR_STEPS
+      if self._goal.has_actors
+      else metric_names.LEARNER_STEPS
     )
     count = row.get(counted, 0)
     count = int(count) if math.isfinite(count) else 0

@@ -9,11 +9,10 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import Protocol, TextIO
 
-from cli import roles, settings
 from system import streams
-from view import capture, gather, region
+from view import capture, gather, region, state
 
 _POLL_SECONDS = 0.1
 _DRAW_SECONDS = 0.5
@@ -21,22 +20,33 @@ _DRAW_SECONDS = 0.5
 _END_SECONDS = 5.0
 
 
+class Printer(Protocol):
+  """Prints the lines of a run's tasks.
+
+  Attributes:
+    rows: whether it prints rows of metrics, too.
+  """
+
+  rows: bool
+
+
 @contextlib.contextmanager
 def show(
-  run_dir: pathlib.Path, run: settings.Settings, quiet: bool
-) -> Iterator[roles.Printer]:
-  """Shows the run of this process meanwhile; yields what takes its lines.
+  run_dir: pathlib.Path, goal: state.Goal, printer: Printer
+) -> Iterator[None]:
+  """Shows this process's run while the body runs, if the terminal can draw.
 
   Args:
-    run_dir: of the run.
-    run: its settings.
-    quiet: show no metrics, only what else is printed.
+    run_dir: the run directory.
+    goal: what the run is, and when it is done.
+    printer: prints the tasks' lines to standard output. It prints no rows of
+      metrics while the view shows them.
   """
-  if quiet or not _can_draw(sys.stdout):
-    yield roles.Printer(rows=not quiet, quiet=quiet)
+  if not _can_draw(sys.stdout):
+    yield
     return
-  with View(run_dir, run) as view:
-    yield view.printer
+  with View(run_dir, goal, printer):
+    yield
 
 
 def _can_draw(stream: TextIO) -> bool:
@@ -60,17 +70,13 @@ class View:
   """Draws the view at the end of the terminal, in a thread.
 
   What else this process writes there comes out above it.
-
-  Attributes:
-    printer: takes the lines of the run's tasks.
   """
 
-  def __init__(self, run_dir: pathlib.Path, run: settings.Settings):
-    self.printer = roles.Printer(
-      rows=False, coloured=streams.takes_colours(sys.stdout)
-    )
+  def __init__(self, run_dir: pathlib.Path, goal: state.Goal, printer: Printer):
+    """See `show`."""
     self._run_dir = run_dir
-    self._run = run
+    self._goal = goal
+    self._printer = printer
     self._closed = threading.Event()
     self._asked_to_suspend = False
     self._on_suspend_before = None
@@ -81,6 +87,7 @@ class View:
     self._thread = threading.Thread(target=self._show, name='view', daemon=True)
 
   def __enter__(self) -> 'View':
+    self._printer.rows = False
     if signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL:
       self._on_suspend_before = signal.signal(signal.SIGTSTP, self._on_suspend)
     self._capture = capture.Capture()
@@ -102,12 +109,14 @@ class View:
   def _show(self) -> None:
     error = ''
     try:
-      with contextlib.closing(gather.Gatherer(self._run_dir, self._run)) as now:
+      with contextlib.closing(
+        gather.Gatherer(self._run_dir, self._goal)
+      ) as now:
         self._draw_until_closed(now)
     except Exception:
       # A fault of the view's must neither end the run nor hide it.
       error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
-      self.printer.rows = True
+      self._printer.rows = True
     rest = ''.join(f'{region.clean(line)}\n' for line in self._capture.end())
     self._capture.terminal.write(f'{rest}{error}')
     self._capture.terminal.close()

@@ -8,6 +8,21 @@ from run_files import status
 
 
 @dataclasses.dataclass(frozen=True)
+class Goal:
+  """What a run is, and when it is done.
+
+  Attributes:
+    title: what runs, such as `sac on gym:Pendulum-v1`.
+    num_steps: the steps after which it ends.
+    has_actors: whether these are the actors' steps, or the learner's.
+  """
+
+  title: str
+  num_steps: int
+  has_actors: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
 class Task:
   """One process.
 

@@ -1,28 +1,23 @@
 """The state of a run from its files."""
 
+import dataclasses
 import os
 import time
 
 import pytest
 
-from cli import settings
 from run_files import status
 from tests.reporting import csv_files
 from tests.run_files import statuses
 from view import gather
+from view import state as state_lib
 
-_VALUES = {'agent': 'sac', 'env': 'gym:Pendulum-v1', 'num_steps': 8000}
-
-
-def _run(**values):
-  return settings.Settings(
-    **{**dict.fromkeys(settings.NAMES), **_VALUES, **values}
-  )
+_GOAL = state_lib.Goal('sac on gym:Pendulum-v1', num_steps=8000)
 
 
 @pytest.fixture
 def gatherer(tmp_path):
-  it = gather.Gatherer(tmp_path, _run())
+  it = gather.Gatherer(tmp_path, _GOAL)
   yield it
   it.close()
 
@@ -78,7 +73,7 @@ def test_steps_rates_and_returns(gatherer, tmp_path):
 def test_steps_before_a_resume_count_but_not_for_the_rate(tmp_path):
   _write_status(tmp_path)
   now = time.time()
-  gatherer = gather.Gatherer(tmp_path, _run())
+  gatherer = gather.Gatherer(tmp_path, _GOAL)
   rows = [(now - 1000, 5000, -2, 7), (now + 1, 5100, -1, 8)]
   _write_actor(tmp_path, rows)
   state = gatherer.look()
@@ -103,7 +98,9 @@ def test_where_the_learners_time_goes(gatherer, tmp_path):
 
 def test_an_offline_run_counts_the_learners_steps(tmp_path):
   _write_status(tmp_path)
-  gatherer = gather.Gatherer(tmp_path, _run(program='offline'))
+  gatherer = gather.Gatherer(
+    tmp_path, dataclasses.replace(_GOAL, has_actors=False)
+  )
   fields = ('time', 'learner/steps')
   csv_files.write(tmp_path, 'learner_0', fields, [(time.time(), 300)])
   state = gatherer.look()

@@ -9,14 +9,16 @@ from tests.view import terminals
 
 _PROLOGUE = """
 import os, pathlib, sys, time
-from cli import settings
-from view import live
-values = dict.fromkeys(settings.NAMES)
-run = settings.Settings(**{**values, 'agent': 'sac', 'env': 'x',
-                           'num_steps': 10})
+from cli import roles
+from system import streams
+from view import live, state
+goal = state.Goal('sac on x', num_steps=10)
+printer = roles.Printer(coloured=streams.takes_colours(sys.stdout))
+def show():
+  return live.show(pathlib.Path(sys.argv[1]), goal, printer)
 """
 _SHOW = """
-with live.show(pathlib.Path(sys.argv[1]), run, quiet=False) as printer:
+with show():
   printer('actor', 0, '[actor/0]     steps 200')
   printer('actor', 0, 'a line \\033[2Jof a task')
   time.sleep(0.8)
@@ -74,7 +76,7 @@ def test_a_dumb_terminal_gets_plain_lines(tmp_path):
 
 def test_what_comes_last_cannot_garble_the_terminal_either(tmp_path):
   code = """
-with live.show(pathlib.Path(sys.argv[1]), run, quiet=False) as printer:
+with show():
   end = live.capture.Capture.end
   def late(self):
     printer('actor', 0, 'before \033[?1049hthe end')
