@@ -30,6 +30,7 @@ _LOADED = re.compile(
   r'<(?:script|img|iframe|link rel="stylesheet")[^>]*'
   r'(?:src|href)="((?:https?:)?//[^"]+)"'
 )
+_FROM_THE_TOP = {'README.md': 'index.md', 'CONTRIBUTING.md': 'contributing.md'}
 _log = logging.getLogger('mkdocs.hooks.docs')
 
 
@@ -41,11 +42,8 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: files_lib.Files, config: MkDocsConfig) -> files_lib.Files:
   """Adds the pages that are made from something else than Markdown in docs/."""
-  made = {
-    'index.md': _from_the_top('README.md'),
-    'contributing.md': _from_the_top('CONTRIBUTING.md'),
-    'api/index.md': _api_index(),
-  }
+  made = {page: _from_the_top(name) for name, page in _FROM_THE_TOP.items()}
+  made['api/index.md'] = _api_index()
   for package in _packages():
     made[_api_page(package)] = _package_page(package)
   for notebook in [f for f in files if f.src_uri.endswith('.ipynb')]:
@@ -66,6 +64,9 @@ def on_page_markdown(markdown: str, page: pages_lib.Page, **_) -> str:
     path = posixpath.normpath(posixpath.join('docs', folder, target))
     if path.startswith('docs/'):
       return f'[{text}]({target.replace(".ipynb", ".md")}{anchor})'
+    if path in _FROM_THE_TOP:
+      to = posixpath.relpath(_FROM_THE_TOP[path], folder or '.')
+      return f'[{text}]({to}{anchor})'
     if not (_ROOT / path).exists():
       _log.warning('%s: there is no %s', page.file.src_uri, path)
     if path.split('/')[0] not in _packages():
@@ -144,8 +145,10 @@ def _first_line(package: str) -> str:
 def _package_page(package: str) -> str:
   folder = _ROOT / package.replace('.', '/')
   modules = sorted(p.stem for p in folder.glob('[a-z]*.py'))
-  names = [package, *(f'{package}.{module}' for module in modules)]
-  return '\n\n'.join([f'# {package}', *(f'::: {name}' for name in names)])
+  # The page's title is the package's heading.
+  parts = [f'# {package}', f'::: {package}\n    options:']
+  parts[1] += '\n      show_root_heading: false'
+  return '\n\n'.join(parts + [f'::: {package}.{module}' for module in modules])
 
 
 def _from_the_top(name: str) -> str:
