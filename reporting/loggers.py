@@ -16,7 +16,7 @@ import compat  # noqa: F401
 from acme.utils.loggers import aggregators, base
 
 from reporting import terminal, values
-from run_files import metric_names, patience
+from run_files import metric_names, patience, rates
 from run_files import whole_files as whole
 
 
@@ -177,16 +177,17 @@ class WithRate(base.Logger):
     """
     self._to = to
     self._count = count
-    self._before: tuple[float, float] | None = None
+    self._before: rates.Point | None = None
 
   def write(self, data: base.LoggingData) -> None:
     row = dict(data)
     if self._count in row:
-      now, count = time.monotonic(), values.to_python(row[self._count])
-      if self._before is not None and now > self._before[0]:
-        rate = (count - self._before[1]) / (now - self._before[0])
+      count = values.to_python(row[self._count])
+      now = rates.Point(time.monotonic(), count)
+      if self._before is not None:
+        rate = rates.per_second([self._before, now])
         row[f'{self._count}_per_second'] = rate
-      self._before = now, count
+      self._before = now
     self._to.write(row)
 
   def close(self) -> None:

@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 
 from reporting import curve
-from run_files import metric_names, metrics
+from run_files import metric_names, metrics, rates
 
 _FINAL_EPISODES = 5
 _LEFT_OUT = (
@@ -54,22 +54,11 @@ def _steps(rows: list[metrics.Row], name: str, wall_time: float) -> str:
   if not counts:
     return ''
   text = f'{max(counts):,.0f}'
-  rate = _rate(rows, name, wall_time)
+  points = rates.points(rows, name)
+  rate = None
+  if points:
+    rate = rates.per_second(points, since=points[-1].time - wall_time)
   return text if rate is None else f'{text}  ({rate:,.1f} a second)'
-
-
-def _rate(rows: list[metrics.Row], name: str, wall_time: float) -> float | None:
-  points = [
-    (row[metric_names.TIME], row[name])
-    for row in rows
-    if {metric_names.TIME, name} <= set(row)
-  ]
-  began = points[-1][0] - wall_time if points else 0.0
-  points = [point for point in points if point[0] >= began]
-  if len(points) < 2 or points[-1][0] == points[0][0]:
-    return None
-  counts = [count for _, count in points]
-  return (max(counts) - min(counts)) / (points[-1][0] - points[0][0])
 
 
 def _evaluation(run_dir: str | pathlib.Path) -> str:

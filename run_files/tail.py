@@ -1,35 +1,45 @@
-"""The rows of a CSV file that another process goes on writing."""
+"""Follows a CSV file of metrics that another process goes on writing."""
 
+import collections
 import csv
+import itertools
 import pathlib
+from collections.abc import Iterable, Iterator
 from typing import IO
 
-# By names of `run_files.metric_names`; an empty field of the file is left out.
+from run_files import metrics
+
+# Values by their names in `run_files.metric_names`, without empty fields.
 Row = dict[str, int | float | str]
 
-# A batch, so that a long file is not held as a whole.
-_MAX_ROWS = 1000
+# Rows come in batches, so that a long file is not held in memory as a whole.
+_BATCH_ROWS = 1000
 
 
 def count(path: pathlib.Path) -> int:
-  """Returns how many whole rows a CSV file of `reporting.loggers` has."""
+  """Returns how many whole rows a file of metrics has."""
   with path.open('rb') as f:
-    return max(sum(line.endswith(b'\n') for line in f) - 1, 0)
+    return max(sum(1 for _ in _whole_lines(f)) - 1, 0)
+
+
+def numbers(row: Row) -> metrics.Row:
+  """Returns a row without its text."""
+  return {n: value for n, value in row.items() if not isinstance(value, str)}
 
 
 class Tail:
   """Gives each row of a file of `reporting.loggers.CSVLogger` once.
 
-  There a row is a line, and its place among the rows is for ever, while its
-  place in bytes is not: the header grows.
+  It keeps its place as a number of rows, since each row is one line and rows
+  are only ever added. In bytes, rows move whenever the header gets a field.
   """
 
-  def __init__(self, path: pathlib.Path, num_read: int):
-    """Begins behind the rows that were read before.
+  def __init__(self, path: pathlib.Path, num_read: int = 0):
+    """Begins after the rows that were read before.
 
     Args:
       path: of the file.
-      num_read: how many these are.
+      num_read: how many rows were read before.
     """
     self._path = path
     self._num_read = num_read
@@ -37,41 +47,66 @@ class Tail:
     self._offset = 0
 
   def read(self) -> list[Row]:
-    """Returns the next rows, none if there are none yet.
+    """Returns the next rows, 1000 at most; none if there are none yet.
 
-    A row that is not whole yet, or was torn by a kill, is none.
+    A row that is not whole yet, or that a kill has torn, does not count.
 
     Raises:
-      OSError: the file cannot be read.
+      OSError: the file is there but cannot be read.
     """
-    with self._path.open('rb') as f:
-      header = f.readline()
-      if not header.endswith(b'\n'):
+    return self._read(max_lines=_BATCH_ROWS, max_rows=None)
+
+  def read_newest(self, max_rows: int) -> list[Row]:
+    """Returns the last of the rows that were not read, and skips the others.
+
+    Args:
+      max_rows: how many rows to return at most.
+
+    Raises:
+      OSError: the file is there but cannot be read.
+    """
+    # Skipped rows are counted but not parsed, since that is what takes time.
+    return self._read(max_lines=None, max_rows=max_rows)
+
+  def _read(self, max_lines: int | None, max_rows: int | None) -> list[Row]:
+    """Reads at most `max_lines` lines, and parses the last `max_rows`."""
+    try:
+      f = self._path.open('rb')
+    except FileNotFoundError:
+      return []
+    kept = collections.deque(maxlen=max_rows)
+    with f:
+      if not self._seek(f):
         return []
-      if header != self._header:
-        for _ in range(self._num_read):
-          f.readline()
-        self._header, self._offset = header, f.tell()
-      f.seek(self._offset)
-      lines = _whole_lines(f)
-    self._offset += sum(map(len, lines))
-    self._num_read += len(lines)
-    fields, *rows = csv.reader(line.decode() for line in (header, *lines))
-    return [
-      {
-        name: _value(text)
-        for name, text in zip(fields, row, strict=False)
-        if text
-      }
-      for row in rows
-    ]
+      for line in itertools.islice(_whole_lines(f), max_lines):
+        kept.append(line)
+        self._num_read += 1
+        self._offset += len(line)
+    return list(_parse([self._header, *kept]))
+
+  def _seek(self, f: IO[bytes]) -> bool:
+    """Goes to the first row that was not read; False without a header."""
+    header = f.readline()
+    if not header.endswith(b'\n'):
+      return False
+    if header != self._header:
+      for _ in range(self._num_read):
+        f.readline()
+      self._header, self._offset = header, f.tell()
+    f.seek(self._offset)
+    return True
 
 
-def _whole_lines(f: IO[bytes]) -> list[bytes]:
-  lines = []
-  while len(lines) < _MAX_ROWS and (line := f.readline()).endswith(b'\n'):
-    lines.append(line)
-  return lines
+def _whole_lines(f: IO[bytes]) -> Iterator[bytes]:
+  return itertools.takewhile(lambda line: line.endswith(b'\n'), f)
+
+
+def _parse(lines: Iterable[bytes]) -> Iterator[Row]:
+  text = (line.decode(errors='replace') for line in lines)
+  fields, *rows = csv.reader(text)
+  for row in rows:
+    cells = zip(fields, row, strict=False)
+    yield {name: _value(cell) for name, cell in cells if cell}
 
 
 def _value(text: str) -> int | float | str:

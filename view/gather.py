@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reverb_wire import table_info
-from run_files import metric_names, metrics, status
-from view import state, tail
+from run_files import metric_names, metrics, rates, status, tail
+from view import state
 from watchdog import servers
 
 # Rates are those of the newest so many seconds, or of so many counts if these
 # take longer.
 _RATE_SECONDS, _RATE_COUNTS = 60.0, 5
+# Of a file that is new to the view: some hundreds of evaluations of a run that
+# is resumed. Later, actors with short episodes write more rows than anybody can
+# look at.
+_FIRST_ROWS, _ROWS = 500, 2
 # A learner writes a row a second.
 _LEARNER_ROWS = 16
 # When there are more, every other is forgotten.
@@ -52,7 +56,7 @@ class Gatherer:
     self._tails: dict[str, tail.Tail] = {}
     self._newest: dict[str, metrics.Row] = {}
     self._learner = collections.deque(maxlen=_LEARNER_ROWS)
-    self._counts = collections.deque([(self._began, 0)], maxlen=256)
+    self._counts = collections.deque([rates.Point(self._began, 0)], maxlen=256)
     self._returns = {'actor': [], 'evaluator': []}
     self._replay = servers.TablesPoller()
     self._tables: Sequence[table_info.TableInfo] = ()
@@ -71,7 +75,7 @@ class Gatherer:
       exit_code=exit_code,
       elapsed=time.time() - self._began,
       counted='actor steps' if self._goal.has_actors else 'learner steps',
-      steps=self._counts[-1][1],
+      steps=self._counts[-1].count,
       num_steps=self._goal.num_steps,
       rate=self._rate(),
       tasks=[self._task(task, phase) for task in tasks],
@@ -99,10 +103,11 @@ class Gatherer:
     for path in metrics.paths(self._run_dir):
       label, _, index = path.stem.rpartition('_')
       name = f'{label}/{index}'
+      max_rows = _ROWS
       if name not in self._tails:
-        self._tails[name] = tail.Tail(path)
-      for row in self._tails[name].poll():
-        self._take(label, name, row)
+        self._tails[name], max_rows = tail.Tail(path), _FIRST_ROWS
+      for row in self._tails[name].read_newest(max_rows):
+        self._take(label, name, tail.numbers(row))
 
   def _take(self, label: str, name: str, row: metrics.Row) -> None:
     if label in self._returns:
@@ -120,11 +125,12 @@ class Gatherer:
     count = int(count) if math.isfinite(count) else 0
     if row[metric_names.TIME] < self._began:
       # A resumed run goes on from there.
-      self._counts[0] = self._began, max(count, self._counts[0][1])
+      count = max(count, self._counts[0].count)
+      self._counts[0] = rates.Point(self._began, count)
       return
     self._newest[name] = row
-    if count > self._counts[-1][1]:
-      self._counts.append((row[metric_names.TIME], count))
+    if count > self._counts[-1].count:
+      self._counts.append(rates.Point(row[metric_names.TIME], count))
     if label == 'learner':
       self._take_learner(row)
 
@@ -137,18 +143,11 @@ class Gatherer:
     rows.append(row)
 
   def _rate(self) -> float | None:
+    # The first count is that from which a resumed run goes on.
     counts = list(self._counts)[1:]
-    now = time.time()
-    recent = [c for c in counts if c[0] > now - _RATE_SECONDS]
-    if len(recent) < _RATE_COUNTS:
-      recent = counts[-_RATE_COUNTS:]
-    if len(recent) < 2:
-      return None
-    (began, first), (ended, last) = recent[0], recent[-1]
-    # A run that has not made a step for as long has become slower.
-    if now - ended > ended - began:
-      ended = now
-    return (last - first) / (ended - began) if ended > began else None
+    return rates.per_second_now(
+      counts, time.time(), _RATE_SECONDS, _RATE_COUNTS
+    )
 
   def _learner_time(self) -> state.LearnerTime | None:
     if len(self._learner) < 2:

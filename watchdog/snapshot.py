@@ -1,16 +1,16 @@
 """What a run is doing now: its files, and what its servers say."""
 
+import itertools
 import math
 import pathlib
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from run_files import metric_names, metrics
+from run_files import metrics, rates
 from run_files import status as status_lib
 from watchdog import servers
 
-# Rates are those of the newest so many seconds.
+# Rates are means over the newest so many seconds.
 _RATE_SECONDS = 30.0
 
 
@@ -31,18 +31,14 @@ class Snapshot(NamedTuple):
 
   def count(self, name: str) -> int:
     """The newest value of a count that only rises, such as `actor/steps`."""
-    counts = (count for _, count in self._points(name) if math.isfinite(count))
-    return int(max(counts, default=0))
+    counts = (point.count for point in self._points(name))
+    return int(max(filter(math.isfinite, counts), default=0))
 
   def rate(self, name: str) -> float | None:
-    """How fast a count rises now, a second; None if too little is known."""
+    """By how much a count rises a second; None if too little is known."""
     # Older rows tell how fast it was before it got stuck.
     since = time.time() - _RATE_SECONDS
-    points = sorted(p for p in self._points(name) if p[0] > since)
-    if len(points) < 2 or points[-1][0] == points[0][0]:
-      return None
-    (began, first), (ended, last) = points[0], points[-1]
-    return (last - first) / (ended - began)
+    return rates.per_second(self._points(name), since)
 
   @property
   def tasks(self) -> dict[str, status_lib.Task]:
@@ -59,11 +55,8 @@ class Snapshot(NamedTuple):
     """The names of the tasks of a role."""
     return [task.name for task in self.status.tasks if task.label == label]
 
-  def _points(self, name: str) -> Iterator[tuple[float, float]]:
-    for rows in self.rows.values():
-      for row in rows:
-        if name in row and metric_names.TIME in row:
-          yield row[metric_names.TIME], row[name]
+  def _points(self, name: str) -> list[rates.Point]:
+    return rates.points(itertools.chain(*self.rows.values()), name)
 
 
 def take(run_dir: str | pathlib.Path) -> Snapshot:

@@ -12,6 +12,7 @@ import time
 import dm_env
 
 from programs import environments
+from run_files import whole_files
 
 # The variable that names the folder of the notes.
 DIRECTORY = 'BENCHMARK_STAMPS'
@@ -52,9 +53,7 @@ class StampedEnvironment(dm_env.Environment):
 def stamp(role: str) -> None:
   """Notes that this process has taken its first step as `role`, and when."""
   path = pathlib.Path(os.environ[DIRECTORY]) / f'{role}-{os.getpid()}'
-  scratch = path.with_name(f'.{path.name}')
-  scratch.write_text(repr(time.time()))
-  scratch.rename(path)
+  whole_files.write(path, repr(time.time()), durable=False)
 
 
 def read(directory: str, role: str) -> dict[int, float]:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from run_files import metric_names, tail
+from run_files import metric_names, tail, whole_files
 
 _PROJECT = 'launchpad-rl'
 _INIT_SECONDS = 30.0
@@ -115,9 +115,7 @@ def _read(run_dir: pathlib.Path) -> dict[str, Any]:
 def _write(run_dir: pathlib.Path, state: dict[str, Any]) -> None:
   path = _path(run_dir)
   path.parent.mkdir(exist_ok=True)
-  scratch = path.with_suffix('.tmp')
-  scratch.write_text(json.dumps(state))
-  os.replace(scratch, path)
+  whole_files.write(path, json.dumps(state), durable=False)
 
 
 def _path(run_dir: pathlib.Path) -> pathlib.Path:

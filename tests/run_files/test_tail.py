@@ -56,3 +56,38 @@ def test_a_long_file_comes_in_batches(tmp_path):
     sizes.append(len(rows))
   assert values == list(range(2500))
   assert max(sizes) <= 1000
+
+
+def _values(rows):
+  return [row['a'] for row in rows]
+
+
+def test_of_many_rows_the_newest_can_be_had_alone(tmp_path):
+  path = tmp_path / 'actor_0.csv'
+  path.write_text('a,b\n0,0\n')
+  follower = tail.Tail(path)
+  assert follower.read_newest(2) == [{'a': 0, 'b': 0}]
+  assert follower.read_newest(2) == []
+  with path.open('a') as f:
+    f.writelines(f'{i},{2 * i}\n' for i in range(1, 100_000))
+    f.write('100000,')
+  newest = follower.read_newest(2)
+  assert newest == [{'a': i, 'b': 2 * i} for i in (99_998, 99_999)]
+  assert follower.read_newest(2) == []
+
+
+def test_a_header_that_gets_a_field_brings_no_row_again(tmp_path):
+  logger = _logger(tmp_path)
+  for value in range(5):
+    logger.write({'a': value})
+  follower = tail.Tail(tmp_path / 'actor_0.csv')
+  assert _values(follower.read_newest(2)) == [3, 4]
+  logger.write({'a': 5, 'b': 'x'})
+  (row,) = follower.read_newest(2)
+  assert (row['a'], row['b']) == (5, 'x')
+  assert {'a', 'b'} & set(tail.numbers(row)) == {'a'}
+
+
+def test_a_file_that_is_not_there_has_no_rows(tmp_path):
+  follower = tail.Tail(tmp_path / 'actor_0.csv')
+  assert follower.read() == follower.read_newest(2) == []
