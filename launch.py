@@ -38,7 +38,8 @@ from cli import (
   vertex,
 )
 from cli import settings as settings_lib
-from programs import agents, own_modules
+from programs import own_modules
+from programs.agents import listing
 from run_files import damage, screen
 from run_files import run_dir as run_dir_lib
 
@@ -55,7 +56,7 @@ def main(argv: list[str]) -> int:
   launch_type = cli.LAUNCH_TYPE.value
   on_kubernetes = cli.BACKEND.value == 'kubernetes'
   if cli.LIST.value:
-    screen.show(agents.table())
+    screen.show(listing.text())
     return 0
   try:
     if on_kubernetes and (cli.STATUS.value or cli.STOP.value):

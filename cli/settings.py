@@ -71,7 +71,7 @@ class Settings:
     """The modules that all processes will need for these settings."""
     family = self.env.partition(':')[0]
     return (
-      agents.module_name(self.agent),
+      *agents.modules(self.agent),
       f'programs.environments.{family}',
     )
 
@@ -98,7 +98,7 @@ class Settings:
     config, dataset = self.agent_config(), self._dataset(spec)
     parts = _name(
       f'agent with --env={self.env}',
-      agents.make_agent,
+      agents.make_parts,
       *(self.agent, spec, config, dataset),
     )
     is_offline = self.program == 'offline'

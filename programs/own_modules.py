@@ -20,7 +20,7 @@ _MACHINERY = (
   'policies/play.py',
   'policies/video.py',
   'programs/agents/__init__.py',
-  'programs/agents/overrides.py',
+  'programs/agents/shared/overrides.py',
   'programs/environments/adapter.py',
   'programs/environments/factory.py',
   'programs/environments/forms.py',

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from programs.agents import overrides
-from run_files import metric_names, metrics
+from run_files import assignments, metric_names, metrics
 from run_files import run_dir as run_dir_lib
 
 # After so long without a row of any process a run was resting: it had ended,
@@ -94,7 +93,7 @@ def load(run_dir: str | pathlib.Path) -> Run:
   path = pathlib.Path(run_dir).resolve()
   config = run_dir_lib.read_config(path)
   settings = {name: _text(value) for name, value in config.items()}
-  for name, _, value in overrides.split(settings.pop('config', '')):
+  for name, _, value in assignments.split(settings.pop('config', '')):
     settings[f'config.{name}'] = _text(value)
   settings.pop('run_dir', None)
   return Run(path, settings.pop('seed', ''), settings)

@@ -16,7 +16,7 @@ from acme.utils.loggers import base
 from launchpad.nodes.python import local_multi_processing
 
 from benchmarks.support import sides, stamps
-from programs import agents
+from programs.agents import sac as sac_lib
 
 _ENDLESS = 10**9
 
@@ -31,14 +31,16 @@ def launch(num_actors: int, directory: str) -> None:
   """
   environment = stamps.make_actor_environment(0)
   spec = specs.make_environment_spec(environment)
-  parts = agents.make_agent('sac', spec)
+  parts = sac_lib.make_parts(spec, sac_lib.Config())
   program = distributed_layout.DistributedLayout(
     seed=0,
     environment_factory=stamps.make_actor_environment,
     environment_spec=spec,
     network_factory=parts.network_factory,
     # Settings and networks are those of `launch.py --agent=sac`.
-    builder=sac.SACBuilder(parts.builder._config, StampingLogger),
+    builder=sac.SACBuilder(
+      sac_lib.make_acme_config(spec, sac_lib.Config()), StampingLogger
+    ),
     policy_network=parts.policy_factory,
     num_actors=num_actors,
     evaluator_factories=[

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from programs import agents
+from programs.agents import listing
 from run_files import metric_names
 
 _DOCS = pathlib.Path(__file__).parents[1]
@@ -50,7 +50,7 @@ def metrics() -> str:
 
 def agents_list() -> str:
   """Returns what the verb `list` prints, as it prints it."""
-  return '```text\n' + agents.table() + '\n```'
+  return '```text\n' + listing.text() + '\n```'
 
 
 def _markdown(header: list[str], rows: list[list[str]]) -> str:

@@ -1,88 +1,108 @@
-"""The agents that `launch.py --agent` knows: a file each, imported when asked.
+"""The agents that `launch.py --agent` knows, each described in its own file.
 
-Each file has `make_agent(environment_spec, config) -> AgentParts`, with a third
-argument if it imitates `demonstrations`; the configs are in `configs`. One's
-own is named `module:package.module`: that module has `make_agent`, and as
-`Config` a dataclass of its settings.
+To add one, write its file, which describes it as `AGENT`, and put its name into
+`AGENTS`; `shared.description` says what a description has. An agent that is
+more than Acme's parts put together is a folder: its `__init__.py` describes it,
+and its `parts.py`, which is imported later, may import Acme at the top.
+
+An agent of one's own that is not in this folder is named
+`module:package.module`. That module has an `AGENT` too.
 """
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from programs import own_modules
-from programs.agents import configs, limits, overrides
+from programs.agents.shared import description, limits, overrides
 
-AGENTS = tuple(configs.CONFIGS)
+AGENTS = (
+  'sac',
+  'td3',
+  'd4pg',
+  'ppo',
+  'dqn',
+  'ddqn',
+  'impala',
+  'r2d2',
+  'bc',
+  'value_dice',
+  'ail',
+)
+# What the parts of nearly all agents import.
+_IMPORTED_BY_PARTS = (
+  'acme.agents.jax.actors',
+  'acme.datasets',
+  'optax',
+  'programs.agents.shared.networks',
+  'rlax',
+)
 
 
-@dataclasses.dataclass(frozen=True)
-class AgentParts:
-  """What an agent brings to an `ExperimentConfig`; fields as there.
-
-  Attributes:
-    builder: an Acme builder of either form.
-    network_factory: makes the networks from the environment's spec.
-    policy_factory: makes the actors' policy.
-    eval_policy_factory: makes the evaluators' policy.
-    variable_names: what actors ask the learner's `get_variables` for.
-  """
-
-  builder: Any
-  network_factory: Callable[..., Any]
-  policy_factory: Callable[..., Any] | None = None
-  eval_policy_factory: Callable[..., Any] | None = None
-  variable_names: Sequence[str] = ('policy',)
-
-
-def make_config(name: str, settings: str = '') -> Any:
-  """Returns an agent's config.
+def find(name: str) -> description.Agent:
+  """Returns what is said of an agent.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
-    settings: fields that are not the default, as `overrides.apply` takes them.
 
   Raises:
-    ValueError: there is no such agent, or it cannot have such settings.
+    OwnCodeError: the module of one's own raised.
+    ValueError: there is no such agent.
   """
-  if is_own(name):
-    return overrides.apply(_own_config(name), settings)
+  if _is_own(name):
+    return _find_own(_module_name(name))
   if name not in AGENTS:
     raise ValueError(
       f'unknown agent {name!r}; known: {", ".join(AGENTS)}, and your own as '
       'module:PACKAGE.MODULE'
     )
-  config = overrides.apply(configs.CONFIGS[name](), settings)
+  return importlib.import_module(_module_name(name)).AGENT
+
+
+def modules(name: str) -> tuple[str, ...]:
+  """Returns the modules that the processes of an agent's run will import."""
+  return (_module_name(name), *_IMPORTED_BY_PARTS)
+
+
+def make_config(name: str, settings: str = '') -> description.Config:
+  """Returns an agent's config.
+
+  Args:
+    name: one of `AGENTS`, or `module:package.module`.
+    settings: fields that differ from their defaults, as `overrides.apply` takes
+      them.
+
+  Raises:
+    OwnCodeError: the code of an agent of one's own raised.
+    ValueError: there is no such agent, or it cannot have such settings.
+  """
+  agent = find(name)
+  called = f'{_module_name(name)}.AGENT'
+  with own_modules.own_code(f'{called}.config_type'):
+    config = agent.config_type()
+  config = overrides.apply(config, settings)
   limits.check(config)
+  with own_modules.own_code(f'{called}.check_config', (ValueError,)):
+    agent.check_config(config)
   return config
 
 
-def is_own(name: str) -> bool:
-  """Whether an agent is not one of `AGENTS`, but in a module of one's own."""
-  return name.startswith(own_modules.PREFIX)
-
-
-def module_name(name: str) -> str:
-  """Returns the name of the module that an agent is in."""
-  if is_own(name):
-    return name.removeprefix(own_modules.PREFIX)
-  return f'programs.agents.{name}'
-
-
 def check_program(name: str, program: str, has_demonstrations: bool) -> None:
-  """Raises `ValueError` if an agent cannot be run so.
+  """Raises `ValueError` if an agent cannot learn in a program.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
     program: 'distributed' or 'offline'.
     has_demonstrations: whether there are recorded episodes to learn from.
   """
-  if program == 'offline' and name in configs.ONLINE_ONLY:
+  learns_from = find(name).learns_from
+  is_offline = program == 'offline'
+  if is_offline and not learns_from.can_be_offline:
     raise ValueError('it learns from its own actors; leave out --program')
-  if program != 'offline' and name in configs.OFFLINE_ONLY:
+  if not is_offline and not learns_from.has_actors:
     raise ValueError('it has no actors; add --program=offline')
-  needed = program == 'offline' or name in configs.IMITATORS
+  needed = is_offline or learns_from.needs_demonstrations
   if needed and not has_demonstrations:
     raise ValueError(
       'it learns from recorded episodes; name the directory of a run with '
@@ -94,112 +114,88 @@ def check_program(name: str, program: str, has_demonstrations: bool) -> None:
     )
 
 
-def make_agent(
+def make_parts(
   name: str,
-  environment_spec: Any,
-  config: Any = None,
-  demonstrations: Any = None,
-) -> AgentParts:
-  """Imports the agent's module and returns its parts.
+  environment_spec: description.EnvironmentSpec,
+  config: description.Config = None,
+  demonstrations: description.Demonstrations = None,
+) -> description.AgentParts:
+  """Returns an agent's parts for an experiment.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
-    environment_spec: an `acme.specs.EnvironmentSpec`.
-    config: the agent's, from `make_config`; None is its default.
-    demonstrations: a `programs.data.demonstrations.Demonstrations` for one that
-      imitates.
+    environment_spec: what the agent observes and how it acts.
+    config: the agent's settings, from `make_config`; None is their defaults.
+    demonstrations: the episodes to imitate, for an agent that needs them.
 
   Raises:
+    OwnCodeError: the code of an agent of one's own raised.
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
-  if not is_own(name):
-    from programs.agents import spaces
+  # Late, since it imports Acme.
+  from programs.agents.shared import spaces
 
-    spaces.check(name, environment_spec)
-  module = _module(name)
-  config = config or make_config(name)
-  if name in configs.IMITATORS:
-    return module.make_agent(environment_spec, config, demonstrations)
-  if is_own(name):
-    with own_modules.own_code(f'{module_name(name)}.make_agent'):
-      parts = module.make_agent(environment_spec, config)
-  else:
-    parts = module.make_agent(environment_spec, config)
-  if not isinstance(parts, AgentParts):
+  agent = find(name)
+  spaces.check(name, agent, environment_spec, {a: find(a) for a in AGENTS})
+  arguments = [environment_spec, config or make_config(name)]
+  if agent.learns_from.needs_demonstrations:
+    arguments.append(demonstrations)
+  if not _is_own(name):
+    return agent.make_parts(*arguments)
+  called = f'{_module_name(name)}.AGENT.make_parts'
+  with own_modules.own_code(called):
+    parts = agent.make_parts(*arguments)
+  if not isinstance(parts, description.AgentParts):
     raise ValueError(
-      f'{module_name(name)}.make_agent returned a {type(parts).__name__}, and '
-      'must return a programs.agents.AgentParts'
+      f'{called} returned a {type(parts).__name__}, and must return a '
+      'programs.agents.shared.description.AgentParts'
     )
   return parts
 
 
 def make_dataset_factory(
-  name: str, config: Any, demonstrations: Any
+  name: str,
+  config: description.Config,
+  demonstrations: description.Demonstrations,
 ) -> Callable[[], Iterator[Any]]:
-  """Returns what makes an agent's batches from a dataset alone.
+  """Returns what makes the batches of an agent that learns offline.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
-    config: the agent's, from `make_config`.
-    demonstrations: a `programs.data.demonstrations.Demonstrations`.
+    config: the agent's settings, from `make_config`.
+    demonstrations: the recorded episodes.
   """
   from programs.data import demonstrations as demonstrations_lib
 
-  module = _module(name)
-  make = getattr(module, 'make_dataset', demonstrations_lib.replay_samples)
-  return lambda: make(config, demonstrations)
+  make_dataset = find(name).make_dataset or demonstrations_lib.replay_samples
+  return lambda: make_dataset(config, demonstrations)
 
 
-def table() -> str:
-  """Returns a line for each agent: what it takes, and its data."""
-  lines = [_line('agent', 'actions', 'observations', 'learns from')]
-  for name in AGENTS:
-    source = 'its actors'
-    if name in configs.IMITATORS:
-      source = 'its actors, imitating --demonstrations'
-    if name in configs.OFFLINE_ONLY:
-      source = '--demonstrations'
-    elif name not in configs.ONLINE_ONLY:
-      source += '; also with --program=offline'
-    observations = configs.OBSERVATIONS[name]
-    lines.append(
-      _line(
-        name,
-        ' or '.join(configs.ACTIONS[name]),
-        'any' if 'other' in observations else ' or '.join(observations),
-        source,
-      )
+def _is_own(name: str) -> bool:
+  return name.startswith(own_modules.PREFIX)
+
+
+def _module_name(name: str) -> str:
+  if _is_own(name):
+    return name.removeprefix(own_modules.PREFIX)
+  return f'programs.agents.{name}'
+
+
+def _find_own(module_name: str) -> description.Agent:
+  agent = getattr(own_modules.load(module_name), 'AGENT', None)
+  if not isinstance(agent, description.Agent):
+    raise ValueError(
+      f'{module_name} has no AGENT; an agent is a module with `AGENT`, a '
+      'programs.agents.shared.description.Agent'
     )
-  return '\n'.join(lines)
-
-
-def _line(name: str, actions: str, observations: str, source: str) -> str:
-  return f'{name:<12}{actions:<25}{observations:<18}{source}'
-
-
-def _module(name: str) -> Any:
-  if not is_own(name):
-    return importlib.import_module(module_name(name))
-  module = own_modules.load(module_name(name))
-  for needed in ('Config', 'make_agent'):
-    if not hasattr(module, needed):
-      raise ValueError(
-        f'{module_name(name)} has no {needed}; an agent is a module with '
-        '`Config`, a dataclass, and `make_agent(environment_spec, config)`'
-      )
-  return module
-
-
-def _own_config(name: str) -> Any:
-  kind = _module(name).Config
-  if not dataclasses.is_dataclass(kind):
-    raise ValueError(f'{module_name(name)}.Config is not a dataclass')
-  for field in dataclasses.fields(kind):
+  config_name = f'{module_name}.AGENT.config_type'
+  if not dataclasses.is_dataclass(agent.config_type):
+    raise ValueError(f'{config_name} is not a dataclass')
+  for field in dataclasses.fields(agent.config_type):
     defaults = (field.default, field.default_factory)
     if field.init and all(d is dataclasses.MISSING for d in defaults):
       raise ValueError(
-        f'{module_name(name)}.Config needs a default for every setting, and '
-        f'{field.name} has none'
+        f'{config_name} needs a default for every setting, and {field.name} '
+        'has none'
       )
-  with own_modules.own_code(f'{module_name(name)}.Config'):
-    return kind()
+  return agent

@@ -2,47 +2,45 @@
 
 Ho and Ermon, 2016, https://arxiv.org/abs/1606.03476; Kostrikov et al., 2019,
 https://arxiv.org/abs/1809.02925. A discriminator learns to tell the agent's
-transitions from recorded ones, and SAC to be taken for them. For continuous
-actions in [-1, 1].
+transitions from recorded ones, and SAC learns to be taken for them. For
+continuous actions in [-1, 1].
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-import haiku as hk
-import optax
-from acme import specs
-from acme.agents.jax import ail, sac
-from acme.agents.jax.ail import learning as ail_learning
-from acme.utils import loggers
-
-from programs.agents import AgentParts, configs
-from programs.data import demonstrations as demonstrations_lib
-
-Config = configs.AIL
+from programs.agents import sac
+from programs.agents.shared import description, limits
 
 
-def make_dataset(
-  config: Config, demonstrations: demonstrations_lib.Demonstrations
-):
-  """Yields all recorded transitions as the agent's, the last as the others'."""
-  shown = demonstrations.batches(config.batch_size, config.num_episodes)
-  for sample in demonstrations_lib.replay_samples(config, demonstrations):
-    yield ail_learning.AILSample(sample.data, sample, next(shown))
+@dataclasses.dataclass(frozen=True)
+class Config(sac.Config):
+  """Settings of AIL, beside those of SAC.
+
+  Attributes:
+    discriminator_learning_rate: step size of the discriminator's optimizer,
+      Adam.
+    entropy_coefficient: weight of the discriminator's entropy in its loss.
+    num_episodes: number of episodes to imitate, the last that were recorded.
+  """
+
+  discriminator_learning_rate: limits.NonNegative = 3e-4
+  entropy_coefficient: limits.NonNegative = 1e-3
+  num_episodes: limits.Count = 20
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec,
+def make_parts(
+  environment_spec: description.EnvironmentSpec,
   config: Config,
-  demonstrations: demonstrations_lib.Demonstrations,
-) -> AgentParts:
+  demonstrations: description.Demonstrations,
+) -> description.AgentParts:
   """Returns AIL's parts for an experiment."""
-  sac_builder = sac.SACBuilder(
-    sac.SACConfig(
-      **config.for_acme(),
-      learning_rate=config.learning_rate,
-      target_entropy=sac.target_entropy_from_env_spec(environment_spec),
-      tau=config.tau,
-    ),
+  import optax
+  from acme.agents.jax import ail
+  from acme.agents.jax import sac as acme_sac
+  from acme.utils import loggers
+
+  sac_builder = acme_sac.SACBuilder(
+    sac.make_acme_config(environment_spec, config),
     # Both learners count the same steps; one of them logs.
     logger_fn=loggers.NoOpLogger,
   )
@@ -56,21 +54,23 @@ def make_agent(
     ail.losses.gail_loss(config.entropy_coefficient),
     lambda size: demonstrations.batches(size, config.num_episodes),
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=builder,
     network_factory=lambda spec: _make_networks(spec, config),
-    policy_factory=lambda networks: sac.apply_policy_and_sample(
+    policy_factory=lambda networks: acme_sac.apply_policy_and_sample(
       networks.direct_rl_networks
     ),
-    eval_policy_factory=lambda networks: sac.apply_policy_and_sample(
+    eval_policy_factory=lambda networks: acme_sac.apply_policy_and_sample(
       networks.direct_rl_networks, eval_mode=True
     ),
   )
 
 
-def _make_networks(
-  spec: specs.EnvironmentSpec, config: Config
-) -> ail.AILNetworks:
+def _make_networks(spec: description.EnvironmentSpec, config: Config):
+  import haiku as hk
+  from acme.agents.jax import ail
+  from acme.agents.jax import sac as acme_sac
+
   def discriminator(*inputs):
     return ail.DiscriminatorModule(
       environment_spec=spec,
@@ -84,5 +84,30 @@ def _make_networks(
       spec, hk.without_apply_rng(hk.transform_with_state(discriminator))
     ),
     imitation_reward_fn=ail.rewards.gail_reward(),
-    direct_rl_networks=sac.make_networks(spec, config.hidden_layer_sizes),
+    direct_rl_networks=acme_sac.make_networks(spec, config.hidden_layer_sizes),
   )
+
+
+def make_dataset(config: Config, demonstrations: description.Demonstrations):
+  """Yields all recorded transitions as the agent's, the last to imitate.
+
+  Args:
+    config: the agent's settings.
+    demonstrations: the recorded episodes, of which the last are imitated.
+  """
+  from acme.agents.jax.ail import learning
+
+  from programs.data import demonstrations as demonstrations_lib
+
+  shown = demonstrations.batches(config.batch_size, config.num_episodes)
+  for sample in demonstrations_lib.replay_samples(config, demonstrations):
+    yield learning.AILSample(sample.data, sample, next(shown))
+
+
+AGENT = dataclasses.replace(
+  sac.AGENT,
+  config_type=Config,
+  make_parts=make_parts,
+  learns_from=description.LearnsFrom.ACTORS_AND_DEMONSTRATIONS,
+  make_dataset=make_dataset,
+)

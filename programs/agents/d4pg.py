@@ -4,27 +4,45 @@ For continuous actions in [-1, 1]. The critic knows returns between `vmin` and
 `vmax`, which must span those of the environment.
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-from acme import specs
-from acme.agents.jax import d4pg
-
-from programs.agents import AgentParts, configs
-
-Config = configs.D4PG
+from programs.agents.shared import description, limits, off_policy
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+@dataclasses.dataclass(frozen=True)
+class Config(off_policy.Config):
+  """Settings of D4PG.
+
+  Attributes:
+    sigma: standard deviation of the noise that actors add to their actions.
+    vmin: the least discounted return that the critic can tell.
+    vmax: the greatest discounted return that the critic can tell.
+    num_atoms: number of returns that the critic tells apart, from `vmin` to
+      `vmax`.
+    target_update_period: gradient steps between updates of the targets.
+  """
+
+  n_step: limits.Count = 5
+  sigma: limits.NonNegative = 0.3
+  vmin: limits.Real = -1000.0
+  vmax: limits.Real = 1000.0
+  num_atoms: limits.Several = 101
+  target_update_period: limits.Count = 100
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec, config: Config
+) -> description.AgentParts:
   """Returns D4PG's parts for an experiment."""
+  from acme.agents.jax import d4pg
+
   acme_config = d4pg.D4PGConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,
     sigma=config.sigma,
     target_update_period=config.target_update_period,
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=d4pg.D4PGBuilder(acme_config),
     network_factory=lambda spec: d4pg.make_networks(
       spec,
@@ -39,3 +57,22 @@ def make_agent(
     ),
     eval_policy_factory=d4pg.get_default_eval_policy,
   )
+
+
+def check_config(config: Config) -> None:
+  """Raises `ValueError` for settings that do not go together."""
+  off_policy.check(config)
+  if not config.vmin < config.vmax:
+    raise ValueError(f'vmin={config.vmin} is not below vmax={config.vmax}')
+
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.CONTINUOUS,),
+  observations=(
+    description.Observations.VECTOR,
+    description.Observations.NESTED,
+  ),
+  check_config=check_config,
+)

@@ -5,36 +5,49 @@ Mnih et al., 2015, https://doi.org/10.1038/nature14236; van Hasselt et al.,
 https://arxiv.org/abs/1511.05952.
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-import haiku as hk
-from acme import specs
-from acme.agents.jax import dqn
-from acme.jax import networks as networks_lib
-
-from programs.agents import AgentParts, configs, networks
-
-Config = configs.DQN
+from programs.agents.shared import description, limits, off_policy
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+@dataclasses.dataclass(frozen=True)
+class Config(off_policy.Config):
+  """Settings of DQN.
+
+  Attributes:
+    epsilon: how often an actor takes a random action, from 0 to 1.
+    max_abs_reward: rewards are clipped to this, above and below 0.
+    target_update_period: gradient steps between updates of the target.
+  """
+
+  batch_size: limits.Count = 64
+  min_replay_size: limits.Count = 500
+  max_replay_size: limits.Count = 100_000
+  n_step: limits.Count = 3
+  epsilon: limits.Share = 0.05
+  max_abs_reward: limits.Positive = 1.0
+  target_update_period: limits.Count = 100
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec, config: Config
+) -> description.AgentParts:
   """Returns DQN's parts for an experiment."""
-  acme_config = dqn.DQNConfig(
-    **config.for_acme(),
-    learning_rate=config.learning_rate,
-    epsilon=config.epsilon,
-    target_update_period=config.target_update_period,
-  )
+  from acme.agents.jax import dqn
+
+  from programs.agents.shared import networks
+
+  acme_config = make_acme_config(config)
   loss = dqn.PrioritizedDoubleQLearning(
     discount=config.discount,
     importance_sampling_exponent=acme_config.importance_sampling_exponent,
     max_abs_reward=config.max_abs_reward,
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=dqn.DQNBuilder(acme_config, loss),
-    network_factory=lambda spec: _make_network(spec, config),
+    network_factory=lambda spec: networks.action_values(
+      spec, config.hidden_layer_sizes
+    ),
     policy_factory=dqn.behavior_policy,
     eval_policy_factory=lambda network: dqn.default_behavior_policy(
       network, 0.0
@@ -44,13 +57,22 @@ def make_agent(
   )
 
 
-def _make_network(
-  spec: specs.EnvironmentSpec, config: Config
-) -> networks_lib.FeedForwardNetwork:
-  """Returns a network from observations to float32[batch, actions] values."""
+def make_acme_config(config: Config):
+  """Returns the `acme.agents.jax.dqn.DQNConfig` of DQN's builder."""
+  from acme.agents.jax import dqn
 
-  def values(observation):
-    torso = networks.Torso(spec.observations, config.hidden_layer_sizes)
-    return hk.Linear(spec.actions.num_values)(torso(observation))
+  return dqn.DQNConfig(
+    **config.for_acme(),
+    learning_rate=config.learning_rate,
+    epsilon=config.epsilon,
+    target_update_period=config.target_update_period,
+  )
 
-  return networks.feed_forward(spec, values)
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.DISCRETE,),
+  observations=description.ANY_OBSERVATIONS,
+  check_config=off_policy.check,
+)

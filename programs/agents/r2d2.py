@@ -4,21 +4,53 @@ For discrete actions: Q-learning with an LSTM, from prioritised replay of
 sequences that carry the LSTM's state at their start.
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-import haiku as hk
-from acme import specs
-from acme.agents.jax import r2d2
-
-from programs.agents import AgentParts, configs, networks
-
-Config = configs.R2D2
+from programs.agents.shared import description, limits
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+@dataclasses.dataclass(frozen=True)
+class Config:
+  """Settings of R2D2.
+
+  Attributes:
+    hidden_layer_sizes: units in each layer before the LSTM, which is as wide as
+      the last of them.
+    learning_rate: step size of the optimizer, Adam.
+    batch_size: sequences in the batch of a gradient step.
+    discount: factor on a reward for each step until it comes.
+    burn_in_length: steps at a sequence's start that only warm up the LSTM.
+    trace_length: steps of a sequence that are learned from.
+    sequence_period: steps between the starts of two sequences.
+    samples_per_insert: how often a sequence is learned from; 0 sets no limit.
+    min_replay_size: sequences in replay before learning starts.
+    max_replay_size: sequences that replay keeps.
+    target_update_period: gradient steps between updates of the target.
+    n_step: rewards that are summed before the value function takes over.
+    num_epsilons: number of rates of random actions; an episode draws one.
+  """
+
+  hidden_layer_sizes: limits.LayerSizes = (64, 64)
+  learning_rate: limits.NonNegative = 1e-3
+  batch_size: limits.Count = 32
+  discount: limits.Share = 0.99
+  burn_in_length: limits.CountOrZero = 2
+  trace_length: limits.Count = 10
+  sequence_period: limits.Count = 5
+  samples_per_insert: limits.NonNegative = 32.0
+  min_replay_size: limits.Count = 100
+  max_replay_size: limits.Count = 100_000
+  target_update_period: limits.Count = 100
+  n_step: limits.Count = 5
+  num_epsilons: limits.Count = 8
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec, config: Config
+) -> description.AgentParts:
   """Returns R2D2's parts for an experiment."""
+  from acme.agents.jax import r2d2
+
   acme_config = r2d2.R2D2Config(
     discount=config.discount,
     target_update_period=config.target_update_period,
@@ -35,23 +67,27 @@ def make_agent(
     batch_size=config.batch_size,
     num_parallel_calls=1,
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=r2d2.R2D2Builder(
       _make_networks(environment_spec, config), acme_config
     ),
     network_factory=lambda spec: _make_networks(spec, config),
-    policy_factory=lambda made: r2d2.make_behavior_policy(made, acme_config),
-    eval_policy_factory=lambda made: r2d2.make_behavior_policy(
-      made, acme_config, evaluation=True
+    policy_factory=lambda networks: r2d2.make_behavior_policy(
+      networks, acme_config
+    ),
+    eval_policy_factory=lambda networks: r2d2.make_behavior_policy(
+      networks, acme_config, evaluation=True
     ),
     variable_names=('actor_variables',),
   )
 
 
-def _make_networks(
-  spec: specs.EnvironmentSpec, config: Config
-) -> r2d2.R2D2Networks:
+def _make_networks(spec: description.EnvironmentSpec, config: Config):
   """Returns networks from observations to (float32[batch, actions], state)."""
+  import haiku as hk
+  from acme.agents.jax import r2d2
+
+  from programs.agents.shared import networks
 
   def network():
     return networks.Recurrent(
@@ -67,3 +103,30 @@ def _make_networks(
     unroll_fn=lambda x, s: network().unroll(x, s),
     batch_size=config.batch_size,
   )
+
+
+def check_config(config: Config) -> None:
+  """Raises `ValueError` for settings that do not go together."""
+  limits.check_replay(
+    config.min_replay_size,
+    config.max_replay_size,
+    config.samples_per_insert,
+    f'samples_per_insert={config.samples_per_insert}',
+  )
+  length = config.burn_in_length + config.trace_length + 1
+  if config.sequence_period > length:
+    raise ValueError(
+      f'sequence_period={config.sequence_period} is above the {length} steps '
+      'of a sequence (burn_in_length + trace_length + 1), so steps between '
+      'sequences would be lost'
+    )
+
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.DISCRETE,),
+  observations=description.ANY_OBSERVATIONS,
+  learns_from=description.LearnsFrom.ACTORS,
+  check_config=check_config,
+)

@@ -4,22 +4,31 @@ For continuous actions in [-1, 1]: Acme's builder and networks, with settings
 that solve Pendulum in about 7,000 steps.
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-from acme import specs
-from acme.agents.jax import sac
-
-from programs.agents import AgentParts, configs
-
-Config = configs.SAC
+from programs.agents.shared import description, limits, off_policy
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+@dataclasses.dataclass(frozen=True)
+class Config(off_policy.Config):
+  """Settings of SAC.
+
+  Attributes:
+    tau: share of the critics' weights that their targets take up at each
+      gradient step.
+  """
+
+  tau: limits.Share = 0.005
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec, config: Config
+) -> description.AgentParts:
   """Returns SAC's parts for an experiment."""
-  return AgentParts(
-    builder=sac.SACBuilder(_acme_config(config, environment_spec)),
+  from acme.agents.jax import sac
+
+  return description.AgentParts(
+    builder=sac.SACBuilder(make_acme_config(environment_spec, config)),
     network_factory=lambda spec: sac.make_networks(
       spec, config.hidden_layer_sizes
     ),
@@ -30,12 +39,24 @@ def make_agent(
   )
 
 
-def _acme_config(
-  config: Config, environment_spec: specs.EnvironmentSpec
-) -> sac.SACConfig:
+def make_acme_config(
+  environment_spec: description.EnvironmentSpec, config: Config
+):
+  """Returns the `acme.agents.jax.sac.SACConfig` of SAC's builder."""
+  from acme.agents.jax import sac
+
   return sac.SACConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,
     target_entropy=sac.target_entropy_from_env_spec(environment_spec),
     tau=config.tau,
   )
+
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.CONTINUOUS,),
+  observations=(description.Observations.VECTOR,),
+  check_config=off_policy.check,
+)

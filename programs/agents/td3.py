@@ -3,20 +3,32 @@
 For continuous actions in [-1, 1].
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-from acme import specs
-from acme.agents.jax import td3
-
-from programs.agents import AgentParts, configs
-
-Config = configs.TD3
+from programs.agents.shared import description, limits, off_policy
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+@dataclasses.dataclass(frozen=True)
+class Config(off_policy.Config):
+  """Settings of TD3.
+
+  Attributes:
+    tau: share of the weights that the targets take up at each gradient step.
+    sigma: standard deviation of the noise that actors add to their actions.
+    delay: gradient steps of the critics for one of the policy.
+  """
+
+  tau: limits.Share = 0.005
+  sigma: limits.NonNegative = 0.1
+  delay: limits.Count = 2
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec, config: Config
+) -> description.AgentParts:
   """Returns TD3's parts for an experiment."""
+  from acme.agents.jax import td3
+
   acme_config = td3.TD3Config(
     **config.for_acme(),
     policy_learning_rate=config.learning_rate,
@@ -26,16 +38,25 @@ def make_agent(
     tau=config.tau,
   )
 
-  def policy(networks: td3.TD3Networks, sigma: float):
+  def make_policy(networks: td3.TD3Networks, sigma: float):
     return td3.get_default_behavior_policy(
       networks, environment_spec.actions, sigma
     )
 
-  return AgentParts(
+  return description.AgentParts(
     builder=td3.TD3Builder(acme_config),
     network_factory=lambda spec: td3.make_networks(
       spec, config.hidden_layer_sizes
     ),
-    policy_factory=lambda networks: policy(networks, config.sigma),
-    eval_policy_factory=lambda networks: policy(networks, 0.0),
+    policy_factory=lambda networks: make_policy(networks, config.sigma),
+    eval_policy_factory=lambda networks: make_policy(networks, 0.0),
   )
+
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.CONTINUOUS,),
+  observations=(description.Observations.VECTOR,),
+  check_config=off_policy.check,
+)

@@ -4,23 +4,38 @@ Imitates recorded episodes, for continuous actions in [-1, 1], without any
 reward: it matches the distribution of states and actions.
 """
 
-import compat  # noqa: F401
+import dataclasses
 
-from acme import specs
-from acme.agents.jax import value_dice
-
-from programs.agents import AgentParts, configs
-from programs.data import demonstrations as demonstrations_lib
-
-Config = configs.ValueDice
+from programs.agents.shared import description, limits, off_policy
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec,
+@dataclasses.dataclass(frozen=True)
+class Config(off_policy.Config):
+  """Settings of ValueDice, whose `learning_rate` is its critic's.
+
+  Attributes:
+    policy_learning_rate: step size of the policy's optimizer, Adam.
+    alpha: share of the replay in the mixture with the demonstrations.
+    policy_reg_scale: weight of the policy's orthogonal regularisation.
+    nu_reg_scale: weight of the critic's gradient penalty.
+    num_episodes: number of episodes to imitate, the last that were recorded.
+  """
+
+  policy_learning_rate: limits.NonNegative = 1e-4
+  alpha: limits.Share = 0.05
+  policy_reg_scale: limits.NonNegative = 1e-4
+  nu_reg_scale: limits.NonNegative = 10.0
+  num_episodes: limits.Count = 20
+
+
+def make_parts(
+  environment_spec: description.EnvironmentSpec,
   config: Config,
-  demonstrations: demonstrations_lib.Demonstrations,
-) -> AgentParts:
+  demonstrations: description.Demonstrations,
+) -> description.AgentParts:
   """Returns ValueDice's parts for an experiment."""
+  from acme.agents.jax import value_dice
+
   shared = config.for_acme()
   del shared['n_step']  # It learns from single transitions.
   acme_config = value_dice.ValueDiceConfig(
@@ -31,7 +46,7 @@ def make_agent(
     policy_reg_scale=config.policy_reg_scale,
     nu_reg_scale=config.nu_reg_scale,
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=value_dice.ValueDiceBuilder(
       acme_config,
       lambda size: demonstrations.batches(size, config.num_episodes),
@@ -44,3 +59,13 @@ def make_agent(
       networks, eval_mode=True
     ),
   )
+
+
+AGENT = description.Agent(
+  Config,
+  make_parts,
+  actions=(description.Actions.CONTINUOUS,),
+  observations=(description.Observations.VECTOR,),
+  learns_from=description.LearnsFrom.ACTORS_AND_DEMONSTRATIONS,
+  check_config=off_policy.check,
+)

@@ -3,7 +3,6 @@
 import pytest
 
 from programs import agents
-from programs.agents import configs
 from tests.e2e import runs
 from tests.programs.data import recordings
 
@@ -42,7 +41,7 @@ def test_every_agent_is_here():
 )
 def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
   flags = [f'--agent={agent}', f'--env={env}', f'--num_steps={num_steps}']
-  if agent in configs.IMITATORS:
+  if agents.find(agent).learns_from.needs_demonstrations:
     recordings.record(tmp_path / 'teacher', env, 2)
     flags.append(f'--demonstrations={tmp_path / "teacher"}')
   flags.append(f'--envs_per_actor={_ENVS_PER_ACTOR.get(agent, 1)}')

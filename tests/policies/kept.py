@@ -45,7 +45,7 @@ def make_experiment(
   environment_factory = environments.make_environment_factory(env)
   spec = specs.make_environment_spec(environment_factory(0))
   config = agents.make_config(agent, settings)
-  parts = agents.make_agent(agent, spec, config, demonstrations)
+  parts = agents.make_parts(agent, spec, config, demonstrations)
   return experiment.ExperimentConfig(
     **vars(parts),
     environment_factory=environment_factory,

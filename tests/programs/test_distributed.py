@@ -17,7 +17,7 @@ from tests.programs import stepping
 def config():
   environment_factory = environments.make_environment_factory('gym:Pendulum-v1')
   spec = specs.make_environment_spec(environment_factory(0))
-  parts = sac.make_agent(
+  parts = sac.make_parts(
     spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=190)
   )
   return experiment.ExperimentConfig(

@@ -24,7 +24,7 @@ from tests.programs.data import recordings
 def test_learns_and_is_evaluated(agent, env, tmp_path):
   dataset, _ = recordings.record(tmp_path, env, 2)
   config = agents.make_config(agent, 'hidden_layer_sizes=(8,),batch_size=4')
-  parts = agents.make_agent(agent, dataset.environment_spec, config, dataset)
+  parts = agents.make_parts(agent, dataset.environment_spec, config, dataset)
   program = offline.make_program(
     experiment.ExperimentConfig(
       **vars(parts),

@@ -54,6 +54,8 @@ import dataclasses
 import os
 import sys
 from programs.agents import ddqn
+from programs.agents.ddqn import parts as ddqn_parts
+from programs.agents.shared import description
 
 WHERE = os.environ.get('WHERE')
 
@@ -70,15 +72,17 @@ class Config(ddqn.Config):
   def __post_init__(self):
     fail('config')
 
-class Builder(ddqn.Builder):
+class Builder(ddqn_parts.Builder):
   def make_replay_tables(self, environment_spec, policy):
     fail('tables')
     return super().make_replay_tables(environment_spec, policy)
 
-def make_agent(environment_spec, config):
-  fail('make_agent')
-  parts = ddqn.make_agent(environment_spec, config)
+def make_parts(environment_spec, config):
+  fail('make_parts')
+  parts = ddqn.make_parts(environment_spec, config)
   return dataclasses.replace(parts, builder=Builder(config))
+
+AGENT = description.Agent(Config, make_parts)
 """
 _STATEMENTS = {
   'ValueError': "raise ValueError('mine')",
@@ -126,7 +130,7 @@ def test_an_environment_that_raises_is_shown(run, tmp_path, where, kind):
 
 @pytest.mark.parametrize('kind', _STATEMENTS)
 @pytest.mark.parametrize(
-  'where', ['import', 'default', 'config', 'make_agent', 'tables']
+  'where', ['import', 'default', 'config', 'make_parts', 'tables']
 )
 def test_an_agent_that_raises_is_shown(run, tmp_path, where, kind):
   text = _AGENT.format(statement=_STATEMENTS[kind])
@@ -191,7 +195,7 @@ def test_code_that_does_not_raise_runs(run):
     (['--env=module:mine.deeper:Env'], 'mine.deeper cannot be imported'),
     (['--env=module:mine:Ent'], 'has no function Ent'),
     (['--agent=module:mime'], 'no module mime here'),
-    (['--agent=module:mine'], 'mine has no Config'),
+    (['--agent=module:mine'], 'mine has no AGENT'),
     (['--env=gym:mime:Mine-v0'], 'no module mime here'),
     (['--env=gym:Ant-v2'], 'gym:Ant-v2 cannot be made'),
     (['--env=gym:Nope-v0'], 'nearest'),

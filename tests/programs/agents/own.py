@@ -7,19 +7,23 @@ import compat  # noqa: F401
 from acme.agents.jax import dqn
 from acme.agents.jax.dqn import losses
 
-from programs.agents import configs
 from programs.agents import dqn as dqn_lib
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(configs.DQN):
+class Config(dqn_lib.Config):
   entropy_temperature: float = 0.03
 
 
-def make_agent(environment_spec, config):
-  parts = dqn_lib.make_agent(environment_spec, config)
+def make_parts(environment_spec, config):
+  parts = dqn_lib.make_parts(environment_spec, config)
   loss = losses.MunchausenQLearning(
     entropy_temperature=config.entropy_temperature, discount=config.discount
   )
-  builder = dqn.DQNBuilder(parts.builder._config, loss)
+  builder = dqn.DQNBuilder(dqn_lib.make_acme_config(config), loss)
   return dataclasses.replace(parts, builder=builder)
+
+
+AGENT = dataclasses.replace(
+  dqn_lib.AGENT, config_type=Config, make_parts=make_parts
+)

@@ -5,6 +5,7 @@ import pytest
 from acme import specs
 
 from programs import agents
+from programs.agents import listing
 
 _CONTINUOUS = specs.BoundedArray((2,), np.float32, -1, 1)
 _WIDE = specs.BoundedArray((2,), np.float32, -2, 2)
@@ -32,7 +33,7 @@ def test_actions_that_an_agent_cannot_take_are_refused(agent, actions, others):
     specs.BoundedArray((), np.float32, 0, 1),
   )
   with pytest.raises(ValueError, match=f'^{agent} takes .*: {others}$'):
-    agents.make_agent(agent, spec)
+    agents.make_parts(agent, spec)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_observations_that_an_agent_cannot_take_are_refused(
   with pytest.raises(
     ValueError, match=f'^{agent} takes vector obs.*: {others}$'
   ):
-    agents.make_agent(agent, spec)
+    agents.make_parts(agent, spec)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_a_refusal_says_in_a_few_words_what_there_is(actions, expected):
   reward = specs.Array((), np.float32)
   spec = specs.EnvironmentSpec(reward, actions, reward, reward)
   with pytest.raises(ValueError, match=f'this environment has {expected};'):
-    agents.make_agent('sac', spec)
+    agents.make_parts('sac', spec)
 
 
 @pytest.mark.parametrize('shape', [(2,), (1,)])
@@ -85,7 +86,7 @@ def test_rewards_of_several_numbers_are_refused(shape):
   observation = specs.Array((3,), np.float32)
   spec = specs.EnvironmentSpec(observation, _CONTINUOUS, reward, reward)
   with pytest.raises(ValueError, match='sac takes one number as rewards'):
-    agents.make_agent('sac', spec)
+    agents.make_parts('sac', spec)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_programs_that_do_not_fit_are_refused(
 
 
 def test_the_table_has_a_line_for_each_agent():
-  lines = agents.table().splitlines()[1:]
+  lines = listing.text().splitlines()[1:]
   assert [line.split()[0] for line in lines] == list(agents.AGENTS)
 
 
@@ -116,9 +117,9 @@ def test_the_table_has_a_line_for_each_agent():
   [
     ('dqm', 'known: sac, .*module:PACKAGE.MODULE'),
     ('module:no_such_module', 'cannot be imported'),
-    ('module:json', 'has no Config'),
+    ('module:json', 'has no AGENT'),
     ('module:.json', 'cannot be imported'),
-    ('module:no_dataclass', 'Config is not a dataclass'),
+    ('module:no_dataclass', 'config_type is not a dataclass'),
     ('module:no_default', 'needs a default'),
   ],
 )
@@ -126,15 +127,19 @@ def test_an_agent_that_is_none_is_refused(
   agent, expected, tmp_path, monkeypatch
 ):
   for name, text in {
-    'no_dataclass': 'Config = make_agent = dict',
+    'no_dataclass': """
+from programs.agents.shared import description
+AGENT = description.Agent(dict, print)
+""",
     'no_default': """
 import dataclasses
+from programs.agents.shared import description
 
 @dataclasses.dataclass
 class Config:
   rate: float
 
-make_agent = print
+AGENT = description.Agent(Config, print)
 """,
   }.items():
     (tmp_path / f'{name}.py').write_text(text)
@@ -154,11 +159,12 @@ def test_ones_own_agent_has_its_own_settings():
 def test_an_agent_that_makes_something_else_is_refused(tmp_path, monkeypatch):
   (tmp_path / 'makes_none.py').write_text("""
 import dataclasses
+from programs.agents.shared import description
 Config = dataclasses.make_dataclass('Config', [])
-make_agent = lambda spec, config: None
+AGENT = description.Agent(Config, lambda spec, config: None)
 """)
   monkeypatch.syspath_prepend(tmp_path)
   with pytest.raises(ValueError, match='returned a NoneType'):
-    agents.make_agent('module:makes_none', None)
+    agents.make_parts('module:makes_none', None)
   with pytest.raises(ValueError, match='has no settings'):
     agents.make_config('module:makes_none', 'a=1')

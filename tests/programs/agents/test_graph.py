@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from programs import agents
-from programs.agents import configs
 from tests import helpers
 from tests.programs import samples, stepping
 from tests.programs.data import recordings
@@ -49,7 +48,7 @@ def test_acts_learns_and_is_evaluated(
     num_actors=1,
     num_steps=1000,
   )
-  if agent in configs.IMITATORS:
+  if agents.find(agent).learns_from.needs_demonstrations:
     recordings.record(tmp_path / 'teacher', env, 2)
     run = dataclasses.replace(run, demonstrations=str(tmp_path / 'teacher'))
   with stepping.launched(run.make_program(tmp_path), serialize=True) as program:

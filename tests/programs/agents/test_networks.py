@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from acme import specs
 
-from programs.agents import networks, spaces
+from programs.agents.shared import networks, spaces
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from programs.agents import overrides
+from programs.agents.shared import overrides
 
 
 @dataclasses.dataclass(frozen=True)

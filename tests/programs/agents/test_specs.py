@@ -23,7 +23,6 @@ from programs import (
   replay_tables,
   variable_tables,
 )
-from programs.agents import configs
 from programs.environments import gym
 
 _ACTIONS = {
@@ -121,6 +120,14 @@ class _Fixed:
     return self._variables
 
 
+def _actions(agent):
+  return {kind.value for kind in agents.find(agent).actions}
+
+
+def _observations(agent):
+  return {kind.value for kind in agents.find(agent).observations}
+
+
 def _adapted(observations, actions):
   return environments.adapt(
     gym.GymnasiumEnvironment(_Random(observations, actions), 0)
@@ -131,7 +138,7 @@ def _make(agent, environment):
   """Returns an experiment and what stands for demonstrations."""
   spec = specs.make_environment_spec(environment)
   zeros = _Zeros(spec)
-  parts = agents.make_agent(agent, spec, agents.make_config(agent), zeros)
+  parts = agents.make_parts(agent, spec, agents.make_config(agent), zeros)
   made = experiment.ExperimentConfig(
     **vars(parts),
     environment_factory=None,
@@ -167,7 +174,7 @@ def test_actions_of_an_agent_fit_the_environment_or_are_refused(agent, actions):
   space, kind = _ACTIONS[actions]
   environment = _adapted(_OBSERVATIONS['vector'][0], space)
   environments.try_out(environment)
-  if kind not in configs.ACTIONS[agent]:
+  if kind not in _actions(agent):
     with pytest.raises(ValueError, match=f'^{agent} takes .*actions') as caught:
       _make(agent, environment)
     assert '\n' not in str(caught.value)
@@ -184,11 +191,11 @@ def _size(space):
 @pytest.mark.parametrize('observations', _OBSERVATIONS)
 def test_an_agent_acts_on_observations_or_refuses_them(agent, observations):
   space, kind = _OBSERVATIONS[observations]
-  discrete = 'discrete' in configs.ACTIONS[agent]
+  discrete = 'discrete' in _actions(agent)
   action_space, _ = _ACTIONS['discrete' if discrete else '2x3']
   environment = _adapted(space, action_space)
   observation = environment.reset().observation
-  if kind not in configs.OBSERVATIONS[agent]:
+  if kind not in _observations(agent):
     with pytest.raises(ValueError) as caught:
       _make(agent, environment)
     assert '\n' not in str(caught.value)
@@ -211,7 +218,7 @@ def test_an_agent_acts_on_observations_or_refuses_them(agent, observations):
   ],
 )
 def test_an_agent_learns_from_actions_of_any_shape(agent):
-  continuous = 'continuous' in configs.ACTIONS[agent]
+  continuous = 'continuous' in _actions(agent)
   action_space, _ = _ACTIONS['2x3' if continuous else 'one integer']
   environment = _adapted(_OBSERVATIONS['float16'][0], action_space)
   made, zeros = _make(agent, environment)
@@ -245,7 +252,7 @@ def _zeros_of_the_table(made, batch_size):
 
 @pytest.mark.parametrize('agent', [a for a in agents.AGENTS if a != 'bc'])
 def test_the_default_settings_make_tables(agent):
-  continuous = 'continuous' in configs.ACTIONS[agent]
+  continuous = 'continuous' in _actions(agent)
   action_space, _ = _ACTIONS['1x1' if continuous else 'discrete']
   made, _ = _make(agent, _adapted(_OBSERVATIONS['float64'][0], action_space))
   replay_tables.check(made)

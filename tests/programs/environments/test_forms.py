@@ -72,7 +72,7 @@ def _later_form_evaluator(random_key, variable_source, counter, make_actor):
 @pytest.fixture(scope='module', params=['released', 'later'])
 def program(request):
   spec = specs.make_environment_spec(_ENVIRONMENT(0))
-  parts = sac.make_agent(
+  parts = sac.make_parts(
     spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=190)
   )
   builder, policies = parts.builder, {'policy_factory': parts.policy_factory}

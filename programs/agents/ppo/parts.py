@@ -1,31 +1,31 @@
-"""PPO (Schulman et al., 2017, https://arxiv.org/abs/1707.06347).
-
-On-policy, for discrete actions and for continuous ones in [-1, 1]. Actors wait
-in a short queue, so that the learner's batches are of recent weights.
-"""
+"""PPO's builder and networks, which change or replace Acme's."""
 
 from collections.abc import Iterator
 
 import compat  # noqa: F401
 
 import haiku as hk
+import jax
 import jax.numpy as jnp
 import reverb
 from acme import specs
-from acme.agents.jax import ppo
+from acme.agents.jax import ppo as acme_ppo
 from acme.jax import networks as networks_lib
 
-from programs.agents import AgentParts, configs, networks, spaces
-
-Config = configs.PPO
+from programs.agents.shared import description, networks, spaces
 
 
-class _Builder(ppo.PPOBuilder):
+class _Builder(acme_ppo.PPOBuilder):
   """Acme's builder, but actors do not run ahead of the learner.
 
   Neither the queue nor what is on its way to the learner holds much more than
   a batch.
   """
+
+  def __init__(self, config: acme_ppo.PPOConfig):
+    super().__init__(config)
+    self._batch_size = config.batch_size
+    self._table_name = config.replay_table_name
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec
@@ -35,7 +35,7 @@ class _Builder(ppo.PPOBuilder):
       reverb.Table.queue(
         table.info.name,
         # An actor may write two sequences at the end of an episode.
-        max_size=self._config.batch_size + 2,
+        max_size=self._batch_size + 2,
         signature=table.info.signature,
       )
     ]
@@ -45,19 +45,17 @@ class _Builder(ppo.PPOBuilder):
   ) -> Iterator[reverb.ReplaySample]:
     dataset = reverb.TrajectoryDataset.from_table_signature(
       server_address=replay_client.server_address,
-      table=self._config.replay_table_name,
+      table=self._table_name,
       num_workers_per_iterator=1,
-      max_in_flight_samples_per_worker=self._config.batch_size,
+      max_in_flight_samples_per_worker=self._batch_size,
     )
-    dataset = dataset.batch(self._config.batch_size, drop_remainder=True)
+    dataset = dataset.batch(self._batch_size, drop_remainder=True)
     return dataset.as_numpy_iterator()
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
-  """Returns PPO's parts for an experiment."""
-  acme_config = ppo.PPOConfig(
+def make(config: description.Config) -> description.AgentParts:
+  """Returns the parts for an experiment."""
+  acme_config = acme_ppo.PPOConfig(
     unroll_length=config.unroll_length,
     num_minibatches=config.num_minibatches,
     num_epochs=config.num_epochs,
@@ -69,23 +67,23 @@ def make_agent(
     entropy_cost=config.entropy_cost,
     value_cost=config.value_cost,
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=_Builder(acme_config),
     network_factory=lambda spec: _make_networks(
       spec, config.hidden_layer_sizes
     ),
-    policy_factory=ppo.make_inference_fn,
+    policy_factory=acme_ppo.make_inference_fn,
     variable_names=('network',),
   )
 
 
 def _make_networks(
   spec: specs.EnvironmentSpec, hidden_layer_sizes: tuple[int, ...]
-) -> ppo.PPONetworks:
+) -> acme_ppo.PPONetworks:
   """Returns networks from observations to (action distribution, value)."""
 
   def distribution_and_value(observation):
-    def features():
+    def features() -> jax.Array:
       return networks.Torso(spec.observations, hidden_layer_sizes)(observation)
 
     if spaces.is_discrete(spec.actions):
@@ -95,6 +93,6 @@ def _make_networks(
     value = hk.Linear(1)(features())
     return head(features()), jnp.squeeze(value, axis=-1)
 
-  return ppo.make_ppo_networks(
+  return acme_ppo.make_ppo_networks(
     networks.feed_forward(spec, distribution_and_value)
   )

@@ -1,8 +1,4 @@
-"""IMPALA (Espeholt et al., 2018, https://arxiv.org/abs/1802.01561).
-
-For discrete actions. Policy and value share an LSTM, whose state travels with
-each sequence; V-trace corrects for the age of the weights that acted.
-"""
+"""IMPALA's builder, actor and networks, which change or replace Acme's."""
 
 from typing import NamedTuple
 
@@ -12,18 +8,24 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 from acme import specs
-from acme.agents.jax import actor_core, actors, impala
+from acme.agents.jax import actor_core, actors
+from acme.agents.jax import impala as acme_impala
 from acme.agents.jax.impala import builder as impala_builder
 from acme.agents.jax.impala import networks as impala_networks
 from acme.jax import utils, variable_utils
 
-from programs.agents import AgentParts, configs, networks
-
-Config = configs.IMPALA
+from programs.agents.shared import description, networks
 
 
 class _ActorState(NamedTuple):
-  """What an actor carries to its next step, and what replay has of its last."""
+  """What an actor carries from one step to the next.
+
+  Attributes:
+    random_key: from which the next action's key is split.
+    core_state: the LSTM's state after the step.
+    logits: float32[actions] of the step's action; replay keeps them.
+    core_state_before: the LSTM's state before the step; replay keeps it.
+  """
 
   random_key: jax.Array
   core_state: hk.LSTMState
@@ -37,6 +39,12 @@ class _Builder(impala_builder.IMPALABuilder):
   Acme's wait for 1,000 steps, which is longer than a small problem takes.
   """
 
+  def __init__(
+    self, config: acme_impala.IMPALAConfig, core_state: hk.LSTMState
+  ):
+    super().__init__(config, core_state)
+    self._steps_between_updates = config.sequence_length
+
   def make_actor(
     self, random_key, policy_network, adder=None, variable_source=None
   ):
@@ -46,18 +54,18 @@ class _Builder(impala_builder.IMPALABuilder):
       variable_utils.VariableClient(
         variable_source,
         'network',
-        update_period=self._config.sequence_length,
+        update_period=self._steps_between_updates,
         device='cpu',
       ),
       adder,
     )
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
-  """Returns IMPALA's parts for an experiment."""
-  acme_config = impala.IMPALAConfig(
+def make(
+  environment_spec: specs.EnvironmentSpec, config: description.Config
+) -> description.AgentParts:
+  """Returns the parts for an experiment."""
+  acme_config = acme_impala.IMPALAConfig(
     batch_size=config.batch_size,
     sequence_length=config.sequence_length,
     learning_rate=config.learning_rate,
@@ -70,7 +78,7 @@ def make_agent(
   core_state = made.initial_state_fn(
     made.initial_state_init_fn(jax.random.PRNGKey(0))
   )
-  return AgentParts(
+  return description.AgentParts(
     builder=_Builder(acme_config, core_state),
     network_factory=lambda spec: _make_networks(spec, config),
     policy_factory=lambda made: _make_actor_core(made, environment_spec),
@@ -102,7 +110,7 @@ def _make_actor_core(
 
 
 def _make_networks(
-  spec: specs.EnvironmentSpec, config: Config
+  spec: specs.EnvironmentSpec, config: description.Config
 ) -> impala_networks.IMPALANetworks:
   """Returns networks from observations to ((logits, value), state)."""
 

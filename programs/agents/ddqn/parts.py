@@ -1,9 +1,8 @@
-"""Double Q-learning, wholly in this file: the agent to copy for one's own.
+"""All that DDQN is made of: loss, learner, builder and network.
 
-Van Hasselt et al., 2015, https://arxiv.org/abs/1509.06461. For discrete
-actions. Nothing here is of one of Acme's agents: a builder of the later form
-makes the parts that the program's processes ask for, on Acme's adders, replay
-and generic actor.
+Nothing here comes from one of Acme's agents: a builder of the later form makes
+the parts that the program's processes ask for, from Acme's adders, replay and
+generic actor.
 
   replay server   make_replay_tables
   actor           make_policy, make_adder, make_actor
@@ -30,9 +29,8 @@ from acme.jax import networks as networks_lib
 from acme.jax import utils, variable_utils
 from acme.utils import counting, loggers
 
-from programs.agents import AgentParts, configs, networks
+from programs.agents.shared import description, networks
 
-Config = configs.DDQN
 # From parameters, key and float32[...] observation to an action.
 Policy = Callable[[hk.Params, jax.Array, Any], jax.Array]
 
@@ -40,7 +38,7 @@ _TABLE = 'transitions'
 
 
 class State(NamedTuple):
-  """All that a learner keeps over a restart."""
+  """All that a learner keeps when it is restarted."""
 
   params: hk.Params
   target_params: hk.Params
@@ -49,7 +47,7 @@ class State(NamedTuple):
 
 
 def make_loss(
-  network: networks_lib.FeedForwardNetwork, config: Config
+  network: networks_lib.FeedForwardNetwork, config: description.Config
 ) -> Callable[[hk.Params, hk.Params, types.Transition], jax.Array]:
   """Returns Huber's loss of the errors of `rlax.double_q_learning`."""
 
@@ -73,7 +71,7 @@ class Learner(core.Learner):
   def __init__(
     self,
     network: networks_lib.FeedForwardNetwork,
-    config: Config,
+    config: description.Config,
     random_key: jax.Array,
     dataset: Iterator[reverb.ReplaySample],
     logger: loggers.Logger,
@@ -129,7 +127,7 @@ class Learner(core.Learner):
 class Builder:
   """Makes the parts: a `programs.builders.Builder`."""
 
-  def __init__(self, config: Config):
+  def __init__(self, config: description.Config):
     self._config = config
 
   def make_replay_tables(
@@ -236,17 +234,13 @@ class Builder:
     )
 
 
-def make_agent(
-  environment_spec: specs.EnvironmentSpec, config: Config
-) -> AgentParts:
+def make(
+  environment_spec: specs.EnvironmentSpec, config: description.Config
+) -> description.AgentParts:
   """Returns the parts for an experiment."""
-
-  def make_network(spec: specs.EnvironmentSpec):
-    def values(observation) -> jax.Array:
-      """Returns float32[batch, actions]."""
-      torso = networks.Torso(spec.observations, config.hidden_layer_sizes)
-      return hk.Linear(spec.actions.num_values)(torso(observation))
-
-    return networks.feed_forward(spec, values)
-
-  return AgentParts(builder=Builder(config), network_factory=make_network)
+  return description.AgentParts(
+    builder=Builder(config),
+    network_factory=lambda spec: networks.action_values(
+      spec, config.hidden_layer_sizes
+    ),
+  )

@@ -1,29 +1,17 @@
-"""Settings of an agent from the command line: `learning_rate=3e-4,n_step=3`."""
+"""An agent's settings from a text: `learning_rate=3e-4,n_step=3`."""
 
 import ast
 import dataclasses
 import difflib
 import math
-import re
 import typing
 from typing import Any, TypeVar
 
 from programs import own_modules
+from programs.agents.shared import limits
+from run_files import assignments
 
 Config = TypeVar('Config')
-
-_MAY_BE_0 = ('burn_in_length',)
-# A comma between settings is followed by a name and an equals sign.
-_BETWEEN = re.compile(r',(?=\s*\w+\s*=)')
-
-
-def split(text: str) -> list[tuple[str, str, str]]:
-  """Returns the settings in a text: name, equals sign or nothing, and value."""
-  settings = filter(None, map(str.strip, _BETWEEN.split(text)))
-  return [
-    tuple(part.strip() for part in setting.partition('='))
-    for setting in settings
-  ]
 
 
 def apply(config: Config, text: str) -> Config:
@@ -31,19 +19,20 @@ def apply(config: Config, text: str) -> Config:
 
   Args:
     config: a dataclass.
-    text: `field=value` and so on, with commas between; values as in Python, a
-      text without quotes if it is one word.
+    text: items of the form `field=value`, with commas in between. Values are
+      written as in Python; a string of one word needs no quotes.
 
   Raises:
     OwnCodeError: the config's own code raised.
-    ValueError: it is not of that form, there is no such field, or a value is
-      not of the field's type.
+    ValueError: the text is not of that form, a field does not exist, or a value
+      is not of the field's type.
   """
   with own_modules.own_code(f'the types of {type(config).__name__}'):
     types = typing.get_type_hints(type(config))
+    limited = limits.limits_of(type(config))
   names = [field.name for field in dataclasses.fields(config)]
   changes = {}
-  for name, equals, value in split(text):
+  for name, equals, value in assignments.split(text):
     if not equals:
       raise ValueError(f'{name!r} is not of the form field=value')
     if not names:
@@ -52,11 +41,12 @@ def apply(config: Config, text: str) -> Config:
       (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
       raise ValueError(
         f'there is no {name!r}; the nearest is {near!r} '
-        f'({_describe(types[near])}). All: {", ".join(names)}'
+        f'({describe(types[near])}). All: {", ".join(names)}'
       )
     if name in changes:
       raise ValueError(f'{name} is given twice')
     changes[name] = _value(name, value, types[name])
+    _check_sense(name, changes[name], name in limited)
   with own_modules.own_code(type(config).__name__):
     return dataclasses.replace(config, **changes)
 
@@ -71,17 +61,16 @@ def _value(name: str, text: str, kind: Any) -> Any:
     if option is float and type(value) is int:
       return float(value)
     if _fits(value, option):
-      _check_sense(name, value)
       return value
-  raise ValueError(f'{name} is {_describe(kind)}, not {text!r}')
+  raise ValueError(f'{name} is {describe(kind)}, not {text!r}')
 
 
-def _check_sense(name: str, value: Any) -> None:
-  """Raises `ValueError` for a number that no setting can have."""
+def _check_sense(name: str, value: Any, has_limits: bool) -> None:
+  """Raises `ValueError` for a number that hardly any setting can have."""
   if isinstance(value, float) and not math.isfinite(value):
     raise ValueError(f'{name} is a number, not {value}')
-  # All whole numbers are counts.
-  if type(value) is int and value < (0 if name in _MAY_BE_0 else 1):
+  # A whole number counts something, unless its type says otherwise.
+  if type(value) is int and value < 1 and not has_limits:
     raise ValueError(f'{name} counts something, and cannot be {value}')
 
 
@@ -97,5 +86,6 @@ def _fits(value: Any, kind: Any) -> bool:
   return type(value) is kind
 
 
-def _describe(kind: Any) -> str:
+def describe(kind: Any) -> str:
+  """Returns a type as it is written in Python."""
   return kind.__name__ if type(kind) is type else str(kind)

@@ -1,4 +1,4 @@
-"""Networks that several agents share, for vectors and for images alike."""
+"""Networks for vectors and for images alike."""
 
 from typing import Any
 
@@ -12,24 +12,25 @@ from acme import specs
 from acme.jax import networks as networks_lib
 from acme.jax import utils
 
-from programs.agents import spaces
+from programs.agents.shared import spaces
 
 _IMAGE_RANK = 3
-# Wider than this, bounds are none, as int32's own are.
+# A range as wide as this, such as int32's, is no bound.
 _NO_RANGE = 2.0**31
 
 
 class Torso(hk.Module):
-  """Features of observations: convolutions for images, layers for all else."""
+  """Makes features of observations: by convolutions if they are images."""
 
   def __init__(self, observations: Any, hidden_layer_sizes: tuple[int, ...]):
     """Makes the layers.
 
     Args:
-      observations: their spec; a single one of three axes is an image, of
-        channels as `spaces.channels_axis` finds them and values between the
-        spec's bounds.
-      hidden_layer_sizes: of the layers, of which an image has the last alone.
+      observations: the spec, or nest of specs, of the observations. A single
+        one of three axes is an image; `spaces.channels_axis` says where its
+        channels are, and its values are between the spec's bounds.
+      hidden_layer_sizes: units in each layer. An image has only the last of
+        these layers, after the convolutions.
     """
     super().__init__(name='torso')
     shape = getattr(observations, 'shape', ())
@@ -49,8 +50,10 @@ class Torso(hk.Module):
 def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
   """Returns float32[batch, height, width, channels], scaled to [0, 1].
 
-  Those without bounds are scaled by what their dtype holds if it is of 8 bits,
-  and are else left as they are.
+  Args:
+    spec: of an image, with its channels first or last. Without bounds, an image
+      of 8 bits is scaled by what its dtype holds, and any other stays as it is.
+    images: of [batch, ...].
   """
   low, high = _range(spec)
   pixels = (images.astype(jnp.float32) - low) / (high - low)
@@ -60,7 +63,7 @@ def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
 
 
 def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the least and the greatest values, or 0 and 1 if there are none."""
+  """Returns the least and the greatest values, or 0 and 1 without bounds."""
   low, high = 0.0, 1.0
   if isinstance(spec, specs.BoundedArray):
     low, high = spec.minimum, spec.maximum
@@ -69,7 +72,7 @@ def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
   low, high = np.float32(low), np.float32(high)
   with np.errstate(over='ignore'):
     width = np.broadcast_to(high - low, spec.shape)
-  # What never changes stays as it is, like what has no bounds.
+  # A value that never changes stays as it is, like one without bounds.
   has_range = (width > 0) & (width < _NO_RANGE)
   return np.where(has_range, low, 0), np.where(has_range, high, 1)
 
@@ -77,7 +80,12 @@ def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
 def feed_forward(
   spec: specs.EnvironmentSpec, forward: Any
 ) -> networks_lib.FeedForwardNetwork:
-  """Makes a network of a Haiku function of a batch of observations."""
+  """Returns a network made of a Haiku function.
+
+  Args:
+    spec: of the environment whose observations the network takes.
+    forward: a function of a nest of [batch, ...] observations.
+  """
   network = hk.without_apply_rng(hk.transform(forward))
   observation = utils.add_batch_dim(utils.zeros_like(spec.observations))
   return networks_lib.FeedForwardNetwork(
@@ -85,8 +93,20 @@ def feed_forward(
   )
 
 
+def action_values(
+  spec: specs.EnvironmentSpec, hidden_layer_sizes: tuple[int, ...]
+) -> networks_lib.FeedForwardNetwork:
+  """Returns a network from observations to float32[batch, actions] values."""
+
+  def values(observation):
+    torso = Torso(spec.observations, hidden_layer_sizes)
+    return hk.Linear(spec.actions.num_values)(torso(observation))
+
+  return feed_forward(spec, values)
+
+
 class Recurrent(hk.Module):
-  """A torso, an LSTM, and what `head` makes of its output."""
+  """A torso, then an LSTM, then a head."""
 
   def __init__(
     self,
@@ -97,9 +117,10 @@ class Recurrent(hk.Module):
     """Makes the layers.
 
     Args:
-      observations: their spec.
-      hidden_layer_sizes: of the torso; the last is the LSTM's as well.
-      head: makes a function of float32[batch, features].
+      observations: the spec, or nest of specs, of the observations.
+      hidden_layer_sizes: units in each layer of the torso; the LSTM is as wide
+        as the last of them.
+      head: makes the head, a function of float32[batch, features].
     """
     super().__init__(name='recurrent')
     self._torso = Torso(observations, hidden_layer_sizes)
@@ -111,13 +132,13 @@ class Recurrent(hk.Module):
     return self._core.initial_state(batch_size)
 
   def __call__(self, observation: Any, state: hk.LSTMState) -> tuple[Any, Any]:
-    """Returns outputs and state after one step, of a nest of [batch, ...]."""
+    """Returns outputs and the next state, from a nest of [batch, ...]."""
     features, state = self._core(self._torso(observation), state)
     return self._head(features), state
 
   def unroll(self, observations: Any, state: hk.LSTMState) -> tuple[Any, Any]:
-    """Returns outputs and state after a nest of [time, batch, ...]."""
-    # Replay gives back a namedtuple of its own.
+    """Returns outputs and the last state, from a nest of [time, batch, ...]."""
+    # What comes from replay is another type of namedtuple.
     state = hk.LSTMState(*state)
     features = hk.BatchApply(self._torso)(observations)
     features, state = hk.dynamic_unroll(self._core, features, state)

@@ -1,0 +1,1 @@
+"""What several agents share: settings and their limits, networks, spaces."""

@@ -1,0 +1,113 @@
+"""Types of settings, each with the values that no setting of it can have.
+
+  sigma: limits.NonNegative = 0.1
+
+is a float, and `--config=sigma=-1` is told in one sentence before anything
+heavy is imported. What Reverb refuses beyond that, `programs.replay_tables`
+finds.
+"""
+
+import math
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+# Of the samples that are due, the share by which Acme's agents let them be off.
+_TOLERANCE = 0.1
+
+
+class Limit(NamedTuple):
+  """What a setting's value must keep.
+
+  Attributes:
+    is_kept: whether a value keeps it.
+    otherwise: what is wrong otherwise: the end of a sentence that begins with
+      the setting and its value.
+  """
+
+  is_kept: Callable[[Any], bool]
+  otherwise: str
+
+
+# Reverb and JAX compute with int32 and float32.
+_IS_INT32 = Limit(lambda x: abs(x) < 2**31, ' is too great a number')
+_IS_FLOAT32 = Limit(lambda x: abs(x) <= 3.4e38, ' is too great a number')
+
+# A whole number of things.
+Count = Annotated[int, Limit(lambda x: x >= 1, ' is not above 0'), _IS_INT32]
+CountOrZero = Annotated[int, Limit(lambda x: x >= 0, ' is below 0'), _IS_INT32]
+Several = Annotated[
+  int, Limit(lambda x: x >= 2, ' is too few; give it 2 or more'), _IS_INT32
+]
+Real = Annotated[float, _IS_FLOAT32]
+NonNegative = Annotated[
+  float, Limit(lambda x: x >= 0, ' is below 0'), _IS_FLOAT32
+]
+Positive = Annotated[
+  float, Limit(lambda x: x > 0, ' is not above 0'), _IS_FLOAT32
+]
+Share = Annotated[
+  float, Limit(lambda x: 0 <= x <= 1, ' is not between 0 and 1')
+]
+# The number of units in each of a network's layers.
+LayerSizes = Annotated[
+  tuple[int, ...],
+  Limit(
+    lambda sizes: bool(sizes) and min(sizes) >= 1,
+    ': at least one layer is needed, and 1 or more in each',
+  ),
+]
+
+
+def limits_of(config_type: type) -> dict[str, tuple[Limit, ...]]:
+  """Returns the limits of a dataclass' fields, by those that have any."""
+  hints = typing.get_type_hints(config_type, include_extras=True)
+  return {
+    name: tuple(x for x in hint.__metadata__ if isinstance(x, Limit))
+    for name, hint in hints.items()
+    if typing.get_origin(hint) is Annotated
+  }
+
+
+def check(config: Any) -> None:
+  """Raises `ValueError`, which names the setting, if a limit is not kept.
+
+  Args:
+    config: a dataclass.
+  """
+  for name, limits in limits_of(type(config)).items():
+    value = getattr(config, name)
+    for limit in limits:
+      if not limit.is_kept(value):
+        raise ValueError(f'{name}={value}{limit.otherwise}')
+
+
+def check_replay(
+  min_size: int, max_size: int, samples_per_insert: float, cause: str
+) -> None:
+  """Checks that sizes and rate of replay let actors and learner go on.
+
+  Args:
+    min_size: items in replay before learning starts.
+    max_size: items that replay keeps.
+    samples_per_insert: how often an item is sampled; 0 sets no limit.
+    cause: the settings that decide `samples_per_insert`, with their values.
+
+  Raises:
+    ValueError: they would wait for ever.
+  """
+  if min_size > max_size:
+    raise ValueError(
+      f'min_replay_size={min_size} is above max_replay_size={max_size}, so '
+      'learning would never start'
+    )
+  if not samples_per_insert:
+    return
+  # Reverb's buffer must hold a step of either side, or both might wait.
+  step = max(1.0, 1 / samples_per_insert)
+  needed = math.ceil(step / _TOLERANCE - 1e-6)
+  if min_size < needed:
+    raise ValueError(
+      f'min_replay_size={min_size} is too small for {cause}: actors and '
+      f'learner would wait for each other; give it {needed} or more'
+    )

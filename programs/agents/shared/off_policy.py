@@ -1,0 +1,58 @@
+"""The settings of every agent that learns from transitions in replay."""
+
+import dataclasses
+from typing import Any
+
+from programs.agents.shared import limits
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+  """Settings that all of these agents have.
+
+  Attributes:
+    hidden_layer_sizes: units in each hidden layer, the same in each network.
+    learning_rate: step size of the optimizer, Adam.
+    batch_size: transitions in the batch of a gradient step.
+    discount: factor on a reward for each step until it comes.
+    gradient_steps_per_step: gradient steps for each step of an environment.
+    min_replay_size: transitions in replay before learning starts.
+    max_replay_size: transitions that replay keeps.
+    n_step: rewards that are summed before the value function takes over.
+  """
+
+  hidden_layer_sizes: limits.LayerSizes = (64, 64)
+  learning_rate: limits.NonNegative = 1e-3
+  batch_size: limits.Count = 128
+  discount: limits.Share = 0.99
+  gradient_steps_per_step: limits.Positive = 1.0
+  min_replay_size: limits.Count = 1000
+  max_replay_size: limits.Count = 1_000_000
+  n_step: limits.Count = 1
+
+  @property
+  def samples_per_insert(self) -> float:
+    """How often a transition is sampled: Acme counts this, not steps."""
+    return self.batch_size * self.gradient_steps_per_step
+
+  def for_acme(self) -> dict[str, Any]:
+    """Returns the settings that all of Acme's configs have, by Acme's names."""
+    return {
+      'batch_size': self.batch_size,
+      'discount': self.discount,
+      'n_step': self.n_step,
+      'min_replay_size': self.min_replay_size,
+      'max_replay_size': self.max_replay_size,
+      'samples_per_insert': self.samples_per_insert,
+    }
+
+
+def check(config: Config) -> None:
+  """Raises `ValueError` if actors and learner would wait for each other."""
+  limits.check_replay(
+    config.min_replay_size,
+    config.max_replay_size,
+    config.samples_per_insert,
+    f'batch_size={config.batch_size} and '
+    f'gradient_steps_per_step={config.gradient_steps_per_step}',
+  )

@@ -1,0 +1,15 @@
+"""Texts of the form `learning_rate=3e-4,n_step=3`, as `--config` takes them."""
+
+import re
+
+# A comma that separates assignments is followed by a name and an equals sign.
+_SEPARATOR = re.compile(r',(?=\s*\w+\s*=)')
+
+
+def split(text: str) -> list[tuple[str, str, str]]:
+  """Returns the assignments in a text, each as (name, '=', value).
+
+  Where an equals sign is missing, all is in the name, and the rest is empty.
+  """
+  parts = filter(None, map(str.strip, _SEPARATOR.split(text)))
+  return [tuple(word.strip() for word in part.partition('=')) for part in parts]
