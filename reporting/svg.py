@@ -1,13 +1,15 @@
-"""A line figure as inline SVG, coloured by the page that it is in.
+"""Draws a line figure as inline SVG, coloured by the page that it is in.
 
 Lines take their colours from the CSS variables `--s0` to `--s7`, and everything
-else from classes, so that one figure serves light and dark pages.
+else from classes, so that one figure serves light and dark pages. That is why
+no chart library draws it: theirs have fixed colours, or need scripts.
 """
 
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+import markupsafe
 import numpy as np
 
 from reporting import page
@@ -29,9 +31,9 @@ class Line:
   """A curve and how it is drawn.
 
   Attributes:
-    label: shown when the pointer rests on it.
+    label: shown while the pointer rests on it.
     style: its place among all lines of the page, which picks colour and dashes.
-    series: one point at least.
+    series: its points, one at least.
   """
 
   label: str
@@ -41,7 +43,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class _Axis:
-  """Places values between two ends of the figure."""
+  """Maps values from `low` to `high` to coordinates from `start` to `end`."""
 
   low: float
   high: float
@@ -67,17 +69,18 @@ def figure(
   lines: Sequence[Line],
   from_zero: bool = False,
   is_log: bool = False,
-) -> page.Markup:
+) -> markupsafe.Markup:
   """Returns an `<svg>` element.
 
   Args:
-    name: for those who cannot see it.
-    lines: the later ones above the others; none gives a figure that says so.
+    name: read out to those who cannot see the figure.
+    lines: later ones are drawn above earlier ones. Without any, the figure says
+      that nothing was written yet.
     from_zero: whether the y axis begins at zero, if it is not logarithmic.
     is_log: whether the y axis is logarithmic.
   """
   inside = '\n'.join(_draw(lines, from_zero, is_log) if lines else _nothing())
-  return page.Markup(
+  return markupsafe.Markup(
     f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
     f'aria-label="{page.escape(name)}">\n{inside}\n</svg>'
   )
@@ -89,9 +92,9 @@ def asks_for_log(lines: Sequence[Line]) -> bool:
   return low > 0 and high > _LOG_RATIO * low
 
 
-def swatch(style: int) -> page.Markup:
+def swatch(style: int) -> markupsafe.Markup:
   """Returns a short piece of a line, for a legend."""
-  return page.Markup(
+  return markupsafe.Markup(
     '<svg class="swatch" viewBox="0 0 24 8" aria-hidden="true">'
     f'<path d="M1 4H23"{_stroke(style)}/></svg>'
   )

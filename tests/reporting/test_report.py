@@ -46,6 +46,10 @@ class _Page(html.parser.HTMLParser):
     self.tables, self.figures, self.tags, self._in = [], {}, set(), []
     self.source = path.read_text()
     self.feed(self.source)
+    self.tables = [
+      [[' '.join(cell.split()) for cell in row] for row in table]
+      for table in self.tables
+    ]
     for part in re.findall('<figure>.*?</figure>', self.source, re.DOTALL):
       name = re.search('aria-label="([^"]*)"', part).group(1)
       self.figures[name] = part
@@ -60,6 +64,7 @@ class _Page(html.parser.HTMLParser):
     elif tag in ('th', 'td'):
       self.tables[-1][-1].append('')
     elif tag == 'small':
+      # It begins a line of its own.
       self.handle_data(' ')
 
   def handle_endtag(self, tag):
