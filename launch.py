@@ -10,7 +10,6 @@ if __name__ == '__main__':
   streams.begin()
 
 import contextlib
-import dataclasses
 import errno
 import os
 import pathlib
@@ -24,19 +23,9 @@ if __name__ == '__main__':
 
 from absl import app, flags
 
-from backends.kubernetes import manifests
-from backends.slurm import script
+from backends import api, registry
 from cli import command_line as cli
-from cli import (
-  commands,
-  jobsets,
-  launching,
-  resuming,
-  scale,
-  stopping,
-  submitting,
-  vertex,
-)
+from cli import commands, launching, running, watching
 from cli import settings as settings_lib
 from programs import own_modules
 from programs.agents import listing
@@ -52,22 +41,18 @@ _WRONG_USAGE = 2
 
 def main(argv: list[str]) -> int:
   """Does what the flags ask for; returns the exit code."""
-  # Launchpad, once imported, defines this flag over again with its own default.
-  launch_type = cli.LAUNCH_TYPE.value
-  on_kubernetes = cli.BACKEND.value == 'kubernetes'
+  # Launchpad, once imported, defines a flag of this over again.
+  choice = where()
   if cli.LIST.value:
     screen.show(listing.text())
     return 0
   try:
-    if on_kubernetes and (cli.STATUS.value or cli.STOP.value):
-      act = jobsets.show_status if cli.STATUS.value else jobsets.stop
-      return act(_run_dir(), cli.KUBERNETES.value)
     if cli.STATUS.value:
-      return commands.show_status(_run_dir())
+      return running.show_status(_run_dir(), choice)
     if cli.STOP.value:
-      return stopping.stop(_run_dir())
+      return running.stop(_run_dir(), choice)
     if cli.SCALE.value is not None:
-      return scale.scale(_run_dir(), cli.SCALE.value)
+      return running.scale(_run_dir(), cli.SCALE.value, choice)
     if cli.REPORT.value:
       named = [*(cli.RUN_DIR.value or ()), *argv[1:]]
       return commands.write_report(named, cli.REPORT_PATH.value)
@@ -80,9 +65,9 @@ def main(argv: list[str]) -> int:
     if argv[1:]:
       return refuse(f'{argv[1]!r} is no flag; see --help')
     if cli.SEEDS.value:
-      return run_seeds(launch_type)
-    return train(launch_type)
-  except settings_lib.WrongUsage as e:
+      return run_seeds(choice)
+    return train(choice)
+  except (settings_lib.WrongUsage, api.RefusedError) as e:
     return refuse(str(e))
   except damage.DamagedError as e:
     return refuse(str(e), _FAILED)
@@ -95,31 +80,35 @@ def main(argv: list[str]) -> int:
     return refuse(str(e), _FAILED)
 
 
-def train(launch_type: str) -> int:
+def train(choice: registry.Choice) -> int:
   """Runs the program that the flags describe; returns the exit code.
 
   Raises:
     settings_lib.WrongUsage: there is no such program.
   """
-  run, place = checked(launch_type)
+  run = checked()
+  watch = watching.Watch(
+    cli.STUCK_AFTER.value, cli.QUIET.value, cli.METRICS.value
+  )
+  if cli.RESUME.value and not _run_dir():
+    raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
   run_dir = pathlib.Path(_run_dir() or _default_run_dir()).absolute()
-  if launch_type == 'vertex_ai':
-    vertex.check(cli.VERTEX.value, run_dir)
-  # The volume of a Kubernetes cluster is not to be seen from here.
-  if cli.DRY_RUN.value or place.backend == 'kubernetes':
-    return submitting.submit(run, run_dir, place)
-  with stops.undoing(lambda: run_dir_lib.give_back(run_dir)):
-    make_run_dir(run, run_dir)
-    try:
-      return launch(run, run_dir, place)
-    finally:
-      run_dir_lib.give_back(run_dir)
+  return launching.train(run, run_dir, choice, watch, cli.RESUME.value)
 
 
-def checked(
-  launch_type: str,
-) -> tuple[settings_lib.Settings, launching.Place]:
-  """Returns what is to run, and where.
+def where() -> registry.Choice:
+  """Returns what the flags say about where processes run."""
+  return registry.Choice(
+    cli.BACKEND.value,
+    cli.LAUNCH_TYPE.value,
+    cli.RESOURCES.value,
+    cli.DRY_RUN.value,
+    {each.name: each.value for each in cli.OF_BACKENDS},
+  )
+
+
+def checked() -> settings_lib.Settings:
+  """Returns what is to run.
 
   Raises:
     settings_lib.WrongUsage: something is wrong that can be told by now.
@@ -129,21 +118,10 @@ def checked(
   run = settings()
   run.check()
   commands.check_sinks(cli.METRICS.value)
-  place = launching.Place(
-    cli.BACKEND.value,
-    launch_type,
-    cli.RESOURCES.value,
-    cli.SLURM.value,
-    cli.KUBERNETES.value,
-    cli.DRY_RUN.value,
-    cli.RAY_ADDRESS.value,
-    cli.REFUSE_OPEN_PORTS.value,
-  )
-  place.check()
-  return run, place
+  return run
 
 
-def run_seeds(launch_type: str) -> int:
+def run_seeds(choice: registry.Choice) -> int:
   """Runs what the flags describe for each of `--seeds`; returns the exit code.
 
   Raises:
@@ -152,8 +130,8 @@ def run_seeds(launch_type: str) -> int:
   from cli import seeds
 
   chosen = seeds.parse(cli.SEEDS.value)
-  checked(launch_type)
-  if cli.BACKEND.value != 'local' or launch_type == 'vertex_ai':
+  checked()
+  if not registry.make(choice).USES_THIS_MACHINE:
     raise settings_lib.WrongUsage(
       '--seeds: submit the run of each seed by itself, with --seed'
     )
@@ -165,23 +143,6 @@ def run_seeds(launch_type: str) -> int:
   return seeds.run(chosen, sys.argv[1:], cli.NUM_ACTORS.value, directory)
 
 
-def launch(
-  run: settings_lib.Settings, run_dir: pathlib.Path, place: launching.Place
-) -> int:
-  """Has the run begin where it is to be; returns the exit code."""
-  watch = launching.Watch(
-    cli.STUCK_AFTER.value, cli.QUIET.value, cli.METRICS.value
-  )
-  if place.launch_type == 'vertex_ai':
-    given = place.resources_by_role()
-    return vertex.submit(run, run_dir, given, cli.VERTEX.value)
-  if place.launch_type != 'local':
-    return launching.run_stock(run, run_dir, place.launch_type, watch)
-  if place.backend == 'slurm' and not script.in_job():
-    return submitting.submit(run, run_dir, place)
-  return launching.run(run, run_dir, place, watch)
-
-
 def settings() -> settings_lib.Settings:
   """Returns what the flags say of the run.
 
@@ -189,7 +150,7 @@ def settings() -> settings_lib.Settings:
   """
   kept = {}
   if cli.RESUME.value and _run_dir():
-    # What is wrong with it, `make_run_dir` says.
+    # What is wrong with it, `launching.train` says.
     with contextlib.suppress(OSError, damage.DamagedError):
       kept = run_dir_lib.read_config(pathlib.Path(_run_dir()))
   values = {
@@ -199,33 +160,6 @@ def settings() -> settings_lib.Settings:
     for name in settings_lib.NAMES
   }
   return settings_lib.make_settings(values)
-
-
-def make_run_dir(run: settings_lib.Settings, run_dir: pathlib.Path) -> None:
-  """Makes the run directory, or checks the one to go on with.
-
-  Raises:
-    settings_lib.WrongUsage: it cannot be made, or is another run's.
-    DamagedError: what is to go on is damaged.
-  """
-  if cli.RESUME.value and not _run_dir():
-    raise settings_lib.WrongUsage('--resume: say which run with --run_dir')
-  in_pod = manifests.in_launcher()
-  # A pod has the same command at its first start and at each later one.
-  begins = in_pod and not run_dir_lib.holds_run(run_dir)
-  try:
-    if cli.RESUME.value and not begins:
-      run_dir_lib.check_resume(run_dir, dataclasses.asdict(run))
-      launching.check_not_running(run_dir)
-      resuming.check(run_dir)
-    else:
-      run_dir_lib.create(run_dir)
-    # Kubernetes has one such pod at a time, and a volume may know the lock of
-    # one whose node was lost for longer than that.
-    if not in_pod and (cli.BACKEND.value != 'slurm' or script.in_job()):
-      run_dir_lib.take(run_dir)
-  except (OSError, ValueError) as e:
-    raise settings_lib.WrongUsage(f'--run_dir: {e}') from e
 
 
 def refuse(sentence: str, exit_code: int = _WRONG_USAGE) -> int:

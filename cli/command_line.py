@@ -2,6 +2,7 @@
 
 from absl import flags
 
+from backends import registry
 from cli import settings as settings_lib
 
 NUM_ACTORS = flags.DEFINE_integer(
@@ -142,16 +143,16 @@ VIDEO = flags.DEFINE_string(
 )
 LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
-  'local',
-  ['local', 'local_mp', 'local_mt', 'test_mt', 'vertex_ai'],
+  registry.SUPERVISED,
+  registry.launch_types(),
   "How the program runs: 'local' supervises processes on this machine, the "
   "others are Launchpad's own.",
   allow_override=True,
 )
 BACKEND = flags.DEFINE_enum(
   'backend',
-  'local',
-  ['local', 'slurm', 'kubernetes', 'ray'],
+  registry.DEFAULT,
+  registry.names(),
   'Where processes run: on this machine, as a job of a Slurm cluster, as a '
   'JobSet of a Kubernetes cluster, or on the nodes of a Ray cluster.',
 )
@@ -160,35 +161,8 @@ RESOURCES = flags.DEFINE_string(
   '',
   'What each task of a role is given: learner:gpu=1,cpu=8;actor:cpu=1.',
 )
-SLURM = flags.DEFINE_string(
-  'slurm',
-  '',
-  "sbatch's options for the job, or for a role's part of it: "
-  'account=rl,time=1:00:00;learner:partition=gpu.',
-)
-KUBERNETES = flags.DEFINE_string(
-  'kubernetes',
-  '',
-  'The image, the volume and what else the run, or the pods of a role, need: '
-  'image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;replay:memory=16Gi;'
-  'learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
-)
-RAY_ADDRESS = flags.DEFINE_string(
-  'ray_address',
-  'auto',
-  'Of the Ray cluster, host and port; this machine is one of its nodes.',
-)
-REFUSE_OPEN_PORTS = flags.DEFINE_bool(
-  'refuse_open_ports',
-  False,
-  'Whether a run on this machine does not begin where the kernel does not let '
-  'it keep other machines off its ports; else it says so and goes on.',
-)
-VERTEX = flags.DEFINE_string(
-  'vertex',
-  '',
-  'With --lp_launch_type=vertex_ai, the kind of GPU: gpu=T4, which it is.',
-)
+_DEFINE = {bool: flags.DEFINE_bool, str: flags.DEFINE_string}
+OF_BACKENDS = [_DEFINE[type(each.default)](*each) for each in registry.flags()]
 DRY_RUN = flags.DEFINE_bool(
   'dry_run',
   False,

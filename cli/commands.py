@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from backends.slurm import job as slurm_job
 from cli import settings
 from cli.settings import WrongUsage
 from reporting import sinks
@@ -19,68 +18,6 @@ from run_files import run_dir as run_dir_lib
 _POLICY = 'policy'
 # Nobody waits for it but who asked.
 _SEND_SECONDS = 600
-
-
-def show_status(run_dir: str | None) -> int:
-  """Prints what a run is doing.
-
-  Raises:
-    WrongUsage: there is no run.
-  """
-  from watchdog import status_page
-
-  if not run_dir:
-    raise WrongUsage('--status: say of which run with --run_dir')
-  try:
-    number, state = job(pathlib.Path(run_dir))
-  except WrongUsage as e:
-    # Its files tell the rest, wherever they are read.
-    screen.show(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
-    state = None
-  if state is not None:
-    screen.show(f'job {number} of Slurm: {state}')
-  if begins(pathlib.Path(run_dir)):
-    screen.show(f'{run_dir}: starting; it has no processes yet')
-    return 0
-  try:
-    screen.show(status_page.page(run_dir))
-  except FileNotFoundError as e:
-    # A job that waits has not begun to keep its status.
-    if state is None:
-      raise WrongUsage(f'--run_dir: {e}') from e
-  return 0
-
-
-def begins(run_dir: pathlib.Path) -> bool:
-  """Whether a run has only begun: what its directory tells is not of it yet."""
-  from backends.kubernetes import manifests
-  from run_files import status
-
-  try:
-    found = status.read(str(run_dir / 'logs'))
-  except FileNotFoundError:
-    found = None
-  # Once the run is `ended`, its launcher still writes what came of it.
-  if found and (found.alive or found.launcher.is_there()):
-    return False
-  # A launcher on Kubernetes, where this is typed in its pod, has no lock.
-  return manifests.in_launcher() or run_dir_lib.is_taken(run_dir)
-
-
-def job(run_dir: pathlib.Path) -> tuple[str | None, str | None]:
-  """Returns a run's newest job of Slurm and what it does.
-
-  Returns:
-    Its number and its state: None if there is none, or it has ended.
-
-  Raises:
-    WrongUsage: Slurm does not say.
-  """
-  number = slurm_job.number(run_dir)
-  try:
-    return number, None if number is None else slurm_job.state(number)
-  except slurm_job.SlurmError as e:
-    raise WrongUsage(f'--run_dir: {run_dir} ran on Slurm: {e}') from e
 
 
 def write_report(named: Sequence[str], path: str | None) -> int:

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 
 from backends import resources as resources_lib
-from backends.local import local
 from backends.process import env_vars
+from backends.supervision import config as config_lib
 from backends.supervision import launcher, output
 from run_files import metric_names
 from view import region
@@ -48,7 +48,7 @@ def run_config(
     resources: by role; of the others, the learner has what the launcher has.
   """
   given = resources or {}
-  return local.RunConfig(
+  return config_lib.RunConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
     env={
       **{'learner': _as_launcher()},
@@ -56,7 +56,9 @@ def run_config(
     },
     preload=[*_PRELOAD, *preload],
     restart={
-      role: local.RestartPolicy() for stage in _STOP_ORDER for role in stage
+      role: config_lib.RestartPolicy()
+      for stage in _STOP_ORDER
+      for role in stage
     },
     stop_order=_STOP_ORDER,
     spare=('actor', 'evaluator'),

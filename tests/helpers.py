@@ -9,7 +9,7 @@ import time
 
 import launchpad as lp
 
-from backends.local import local
+from backends.local import this_machine
 
 MARKER = 'BACKENDS_TEST_RUN'
 
@@ -40,8 +40,8 @@ def program(**functions):
 def run(the_program, **config):
   """Runs a program; returns its result and its lines."""
   lines = Lines()
-  config = local.RunConfig(**config)
-  return local.run(the_program, config=config, on_line=lines), lines
+  config = this_machine.RunConfig(**config)
+  return this_machine.run(the_program, config=config, on_line=lines), lines
 
 
 def wait_until(condition, what, timeout=30.0):

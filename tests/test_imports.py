@@ -49,7 +49,6 @@ _KNOWN_FOLDERS = {
   'tests/e2e',
 }
 _KNOWN_FILES = {
-  'cli/launching.py',
   'container/host_cache.py',
   'policies/policy.py',
   'tests/backends/cluster/test_fleet.py',
@@ -60,7 +59,7 @@ _KNOWN_FILES = {
 _KNOWN_FUNCTIONS = {
   'backends/cluster/hosts.py: run',
   'backends/kubernetes/pods.py: spec',
-  'backends/local/local.py: run',
+  'backends/local/this_machine.py: run',
   'cli/settings.py: make_experiment',
 }
 

@@ -25,7 +25,7 @@ class Growth(NamedTuple):
   """How a run becomes larger.
 
   Attributes:
-    resize: as of `local.run`.
+    resize: as of `this_machine.run`.
     place: makes nodes for tasks of these names.
   """
 
@@ -62,11 +62,11 @@ def run(
   """Runs a program to its end, and leaves no process of it on any node.
 
   Args:
-    program: as of `local.run`.
+    program: as of `this_machine.run`.
     nodes: where its tasks live.
     directory: a folder of this run's own, at the same path on all nodes.
-    config: as of `local.run`.
-    on_line: as of `local.run`.
+    config: as of `this_machine.run`.
+    on_line: as of `this_machine.run`.
     signals: what stops the run.
     growth: how it becomes larger or smaller; None if it cannot.
 

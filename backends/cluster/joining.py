@@ -32,13 +32,13 @@ def run(
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
 ) -> config_lib.Result:
-  """As `local.run`, on the nodes of daemons that join this process.
+  """As `this_machine.run`, on the nodes of daemons that join this process.
 
   Args:
-    program: as of `local.run`.
+    program: as of `this_machine.run`.
     config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `local.run`.
-    say_cause: as of `local.run`.
+    on_line: as of `this_machine.run`.
+    say_cause: as of `this_machine.run`.
   """
   key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):

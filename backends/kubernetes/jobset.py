@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from backends import api
 from backends.kubernetes import manifests as kubernetes_manifests
 
 _COMMAND_SECS = 60.0
@@ -26,7 +27,7 @@ _NO_SERVER = 'localhost:8080'
 _NO_JOB_SET = ('resource type "jobsets"', 'no matches for kind "JobSet"')
 
 
-class KubernetesError(RuntimeError):
+class KubernetesError(api.BackendError):
   """kubectl is not there, fails or does not answer."""
 
 

@@ -1,8 +1,8 @@
 """Runs a Launchpad program as supervised processes of a Slurm job's nodes.
 
-What `slurm_script` renders calls, on the job's first node,
+What `script` renders calls, on the job's first node,
 
-result = slurm.run(make_program, config=local.RunConfig(preload=['jax']))
+result = allocation.run(make_program, config=RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 
 which has `srun` start one daemon on each node, for Slurm to bind to what the
@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 
 import launchpad as lp
 
-from backends import resources as resources_lib
 from backends.cluster import hosts, node_client
 from backends.process import bootstrap
 from backends.slurm import job as slurm_job
@@ -38,15 +37,6 @@ _MAX_REQUEUES = 10
 _REPEATED = re.compile(r'(\d+)(?:\(x(\d+)\))?')
 
 
-def resources() -> dict[str, resources_lib.Resources]:
-  """Returns what the job's plan gives each role."""
-  return {
-    task.rpartition('/')[0]: part.resources
-    for part in script.load_plan(os.environ[script.PLAN])
-    for task in part.tasks
-  }
-
-
 def run(
   program: lp.Program | Callable[[], lp.Program],
   *,
@@ -54,16 +44,16 @@ def run(
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
 ) -> config_lib.Result:
-  """As `local.run`, on all nodes of the job that this process is in.
+  """As `this_machine.run`, on all nodes of the job that this process is in.
 
   At Slurm's warning that the job's time is up, and when a node is lost, the
   program stops and the job is put back into Slurm's queue.
 
   Args:
-    program: as of `local.run`.
+    program: as of `this_machine.run`.
     config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `local.run`.
-    say_cause: as of `local.run`.
+    on_line: as of `this_machine.run`.
+    say_cause: as of `this_machine.run`.
 
   Returns:
     How it ended; after a warning, with exit code 138.

@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 
+from backends import api
 from run_files import damage
 
 _COMMAND_SECS = 60.0
@@ -14,7 +15,7 @@ _POLL_SECS = 0.5
 _FOLDER, _JOB = 'slurm', 'job'
 
 
-class SlurmError(RuntimeError):
+class SlurmError(api.BackendError):
   """One of Slurm's commands is not there, fails or does not answer."""
 
 
@@ -81,14 +82,13 @@ def cancel(job: str) -> None:
   """Cancels a job and waits for its end, for which a run saves what it has.
 
   Raises:
-    SlurmError: Slurm does not do it.
-    TimeoutError: it has not ended in time.
+    SlurmError: Slurm does not do it, or not in time.
   """
   call('scancel', job)
   deadline = time.monotonic() + _CANCEL_SECS
   while (now := state(job)) is not None:
     if time.monotonic() > deadline:
-      raise TimeoutError(
+      raise SlurmError(
         f'job {job} is still {now} {_CANCEL_SECS:.0f} s after scancel; '
         f'`scontrol show job {job}` says more'
       )

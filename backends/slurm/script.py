@@ -176,6 +176,15 @@ def load_plan(path: str | pathlib.Path) -> list[Component]:
   ]
 
 
+def planned_resources() -> dict[str, resources_lib.Resources]:
+  """Returns what the plan of this process's job gives each label."""
+  return {
+    task.rpartition('/')[0]: part.resources
+    for part in load_plan(os.environ[PLAN])
+    for task in part.tasks
+  }
+
+
 def summary(tasks: Sequence[str]) -> str:
   """Names tasks of successive indices as `learner/0, actor/0-3`."""
   spans: dict[str, list[str]] = {}

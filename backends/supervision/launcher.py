@@ -32,7 +32,7 @@ def run(
   on_line: output.OnLine | None,
   resize: scaling.Resize | None = None,
 ) -> config_lib.Result:
-  """Runs a program to its end; see `local.run`.
+  """Runs a program to its end; see `this_machine.run`.
 
   At the end no process of it is left, and what a failure's cause is stands in
   the result, for the caller to print last.

@@ -120,8 +120,8 @@ def test_the_launcher_reads_the_plan(tmp_path, monkeypatch):
   script.save_plan(path, components)
   assert script.load_plan(path) == components
   monkeypatch.setenv(script.PLAN, str(path))
-  assert allocation.resources()['learner'] == resources.Resources(gpu=1)
-  assert allocation.resources()['actor'] == resources.Resources()
+  assert script.planned_resources()['learner'] == resources.Resources(gpu=1)
+  assert script.planned_resources()['actor'] == resources.Resources()
 
 
 def test_counts_as_slurm_writes_them():

@@ -5,10 +5,8 @@ import pathlib
 import pytest
 from launchpad.launch import signal_handling
 
-from backends import resources
-from backends.vertex import launchpad_vertex
-from cli import settings
-from cli import vertex as vertex_run
+from backends import api, registry
+from backends.vertex import images
 from tests.programs import samples
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -51,10 +49,21 @@ def experiment(monkeypatch):
   return result
 
 
+def _backend(vertex, resources=''):
+  return registry.make(
+    registry.Choice(
+      launch_type='vertex_ai',
+      resources=resources,
+      own_flags={'vertex': vertex},
+    )
+  )
+
+
 def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
-  given = resources.parse('learner:gpu=2,cpu=8')
-  run = samples.SETTINGS
-  assert vertex_run.submit(run, tmp_path, given, 'gpu=V100') == 0
+  backend = _backend('gpu=V100', 'learner:gpu=2,cpu=8')
+  program = samples.SETTINGS.make_program(tmp_path)
+  submission = api.Submission(tmp_path, program, flags=())
+  assert backend.submit(submission) == api.Submitted('in a bucket')
   asked = [job.executor.requirements for job in experiment.jobs]
   shown = [(str(each.task_requirements), each.replicas) for each in asked]
   # Three actors, an evaluator and three servers.
@@ -73,7 +82,7 @@ def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
 
 def test_packages_of_an_image_are_those_of_the_lock_file():
   lock = (_ROOT / 'requirements.lock').read_text()
-  packages = launchpad_vertex.requirements(lock, gpu=False).splitlines()
+  packages = images.requirements(lock, gpu=False).splitlines()
   assert 'protobuf==3.19.6' in packages
   assert not any('cuda' in each or '--hash' in each for each in packages)
 
@@ -87,19 +96,23 @@ def test_packages_of_an_image_are_those_of_the_lock_file():
   ],
 )
 def test_other_options_are_refused(text, message):
-  with pytest.raises(settings.WrongUsage, match=f'--vertex: .*{message}'):
-    vertex_run.gpu_kind(text)
+  with pytest.raises(api.RefusedError, match=f'--vertex: .*{message}'):
+    _backend(text)
 
 
 def test_what_is_not_there_is_refused(monkeypatch):
   pytest.importorskip('xmanager', reason=_MISSING)
   monkeypatch.setenv('GOOGLE_CLOUD_BUCKET_NAME', 'bucket')
   run_dir = pathlib.Path('/gcs/bucket/run')
-  vertex_run.check('gpu=a100', run_dir)
-  with pytest.raises(settings.WrongUsage, match="no GPU 'GTX'"):
-    vertex_run.check('gpu=GTX', run_dir)
-  with pytest.raises(settings.WrongUsage, match='gcsfuse BUCKET /gcs/BUCKET'):
-    vertex_run.check('', pathlib.Path('/home/me/run'))
+  _check('gpu=a100', run_dir)
+  with pytest.raises(api.RefusedError, match="no GPU 'GTX'"):
+    _check('gpu=GTX', run_dir)
+  with pytest.raises(api.RefusedError, match='gcsfuse BUCKET /gcs/BUCKET'):
+    _check('', pathlib.Path('/home/me/run'))
   monkeypatch.delenv('GOOGLE_CLOUD_BUCKET_NAME')
-  with pytest.raises(settings.WrongUsage, match='GOOGLE_CLOUD_BUCKET_NAME'):
-    vertex_run.check('', run_dir)
+  with pytest.raises(api.RefusedError, match='GOOGLE_CLOUD_BUCKET_NAME'):
+    _check('', run_dir)
+
+
+def _check(text, run_dir):
+  _backend(text).check(run_dir, dry_run=False)

@@ -1,17 +1,21 @@
-"""Where a program runs, by the flags."""
+"""What is refused, by the flags, before a program begins."""
 
 import dataclasses
+import pathlib
 
 import pytest
 
+from backends import api, registry
 from backends.process import port_guard
 from backends.slurm import job
 from backends.supervision import config
-from cli import launching, settings
 
-_DRY = launching.Place(
-  'slurm', 'local', '', '', '', dry_run=True, ray_address=''
-)
+_DRY = registry.Choice('slurm', dry_run=True)
+_RUN_DIR = pathlib.Path('/runs/one')
+
+
+def _check(choice):
+  registry.make(choice).check(_RUN_DIR, choice.dry_run)
 
 
 @pytest.mark.parametrize(
@@ -20,18 +24,28 @@ _DRY = launching.Place(
     ({'launch_type': 'local_mp'}, '--lp_launch_type=local_mp exclude'),
     ({'backend': 'local'}, '--dry_run needs --backend=slurm or --backend=kub'),
     (
-      {'backend': 'local', 'dry_run': False, 'slurm': 'time=1'},
+      {
+        'backend': 'local',
+        'dry_run': False,
+        'own_flags': {'slurm': 'time=1'},
+      },
       '--slurm needs --backend=slurm',
     ),
     ({'resources': 'learner:gpus=1'}, "--resources: learner: .*'gpu'"),
-    ({'slurm': 'output=x'}, '--slurm: output is not to be set'),
     (
-      {'refuse_open_ports': True},
-      '--refuse_open_ports: only for runs on this machine',
+      {'own_flags': {'slurm': 'output=x'}},
+      '--slurm: output is not to be set',
     ),
-    ({'kubernetes': 'image=x'}, '--kubernetes needs --backend=kubernetes'),
     (
-      {'backend': 'kubernetes', 'slurm': 'time=1'},
+      {'own_flags': {'refuse_open_ports': True}},
+      '--refuse_open_ports needs --backend=local',
+    ),
+    (
+      {'own_flags': {'kubernetes': 'image=x'}},
+      '--kubernetes needs --backend=kubernetes',
+    ),
+    (
+      {'backend': 'kubernetes', 'own_flags': {'slurm': 'time=1'}},
       '--slurm needs --backend=slurm',
     ),
     (
@@ -40,33 +54,41 @@ _DRY = launching.Place(
     ),
     ({'backend': 'kubernetes'}, '--kubernetes: image is missing'),
     (
-      {'backend': 'kubernetes', 'kubernetes': 'imag=x'},
+      {'backend': 'kubernetes', 'own_flags': {'kubernetes': 'imag=x'}},
       "--kubernetes: there is no 'imag'; the nearest is 'image'",
+    ),
+    (
+      {
+        'backend': 'local',
+        'launch_type': 'local_mp',
+        'dry_run': False,
+        'resources': 'learner:cpu=1',
+      },
+      '--resources: --lp_launch_type=local_mp does not take any',
     ),
   ],
 )
 def test_what_does_not_go_together_is_refused(changes, message):
-  with pytest.raises(settings.WrongUsage, match=message):
-    dataclasses.replace(_DRY, **changes).check()
+  with pytest.raises(api.RefusedError, match=message):
+    _check(dataclasses.replace(_DRY, **changes))
 
 
 def test_without_slurm_a_job_is_refused(monkeypatch):
   monkeypatch.setenv('PATH', '/nowhere')
-  _DRY.check()
-  with pytest.raises(settings.WrongUsage, match='sbatch is not there'):
-    dataclasses.replace(_DRY, dry_run=False).check()
+  _check(_DRY)
+  with pytest.raises(api.RefusedError, match='sbatch is not there'):
+    _check(dataclasses.replace(_DRY, dry_run=False))
   with pytest.raises(job.SlurmError, match='this machine has no Slurm'):
     job.state('1')
 
 
 def test_without_kubectl_a_job_set_is_refused(monkeypatch):
   monkeypatch.setenv('PATH', '/nowhere')
-  place = dataclasses.replace(
-    _DRY, backend='kubernetes', kubernetes='image=x,volume=c:/runs'
-  )
-  place.check()
-  with pytest.raises(settings.WrongUsage, match='kubectl is not there'):
-    dataclasses.replace(place, dry_run=False).check()
+  options = {'kubernetes': 'image=x,volume=c:/runs'}
+  choice = registry.Choice('kubernetes', dry_run=True, own_flags=options)
+  _check(choice)
+  with pytest.raises(api.RefusedError, match='kubectl is not there'):
+    _check(dataclasses.replace(choice, dry_run=False))
 
 
 def test_open_ports_are_refused_in_one_sentence(monkeypatch):
@@ -74,10 +96,10 @@ def test_open_ports_are_refused_in_one_sentence(monkeypatch):
     raise PermissionError('not permitted')
 
   monkeypatch.setattr(port_guard, 'check', refuse)
-  here = dataclasses.replace(_DRY, backend='local', refuse_open_ports=True)
+  backend = registry.make(
+    registry.Choice(own_flags={'refuse_open_ports': True})
+  )
   with pytest.raises(
-    settings.WrongUsage, match='--refuse_open_ports: the run did not begin'
+    api.RefusedError, match='--refuse_open_ports: the run did not begin'
   ):
-    launching._run_here(
-      here, None, None, config=config.RunConfig(), on_line=print
-    )
+    backend.run(None, config=config.RunConfig(), on_line=print)

@@ -14,7 +14,7 @@ import launchpad as lp
 import reverb
 from launchpad import address as lp_address
 
-from backends.local import local
+from backends.local import this_machine
 from nodes import replay
 
 
@@ -56,8 +56,10 @@ def main(directory):
   addresses = {'courier': courier.courier_address, 'reverb': replay_address}
   client = lp.PyNode(_use, directory, *handles, addresses)
   program.add_node(client, label='client')
-  again = {'courier': local.RestartPolicy()}
-  return local.run(program, config=local.RunConfig(restart=again)).exit_code
+  again = {'courier': this_machine.RestartPolicy()}
+  return this_machine.run(
+    program, config=this_machine.RunConfig(restart=again)
+  ).exit_code
 
 
 if __name__ == '__main__':

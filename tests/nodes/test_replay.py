@@ -7,7 +7,7 @@ import launchpad as lp
 import numpy as np
 import reverb
 
-from backends.local import local
+from backends.local import this_machine
 from nodes import replay
 from run_files import status
 from tests import helpers
@@ -56,7 +56,7 @@ def test_a_killed_server_goes_on_from_its_checkpoint(tmp_path):
   result, lines = helpers.run(
     program,
     preload=['reverb'],
-    restart={'replay': local.RestartPolicy()},
+    restart={'replay': this_machine.RestartPolicy()},
     stop_order=[['client'], ['replay']],
     log_dir=str(tmp_path),
   )

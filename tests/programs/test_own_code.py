@@ -98,8 +98,8 @@ def run(tmp_path, monkeypatch, capsys):
   # All that begins a run is there; the run is not.
   monkeypatch.setattr(
     launch.launching,
-    'run',
-    lambda run, run_dir, place, watch: run.make_program(run_dir) and 0,
+    '_run',
+    lambda run, run_dir, *others: run.make_program(run_dir) and 0,
   )
 
   def main(text, where, *argv):

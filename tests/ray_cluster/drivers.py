@@ -13,22 +13,22 @@ import sys
 import launchpad as lp
 
 from backends import resources as resources_lib
-from backends.local import local
-from backends.ray import ray_cluster, ray_driver
+from backends.local import this_machine
+from backends.ray import driver, placement
 from tests import helpers
 
 
 def main() -> int:
   address, log_dir, cpus, answer_secs = sys.argv[1:]
-  ray_driver._ANSWER_SECS = float(answer_secs)
+  driver._ANSWER_SECS = float(answer_secs)
   try:
-    return ray_cluster.run(
+    return placement.run(
       helpers.program(worker=lambda: lp.wait_for_stop()),
       address=address,
       resources={'worker': resources_lib.Resources(cpu=int(cpus))},
-      config=local.RunConfig(log_dir=log_dir),
+      config=this_machine.RunConfig(log_dir=log_dir),
     ).exit_code
-  except ray_driver.NoClusterError as e:
+  except driver.NoClusterError as e:
     print(e, file=sys.stderr)
     return 2
 

@@ -7,8 +7,8 @@ import launchpad as lp
 import pytest
 
 from backends import resources as resources_lib
-from backends.local import local
-from backends.ray import ray_cluster, ray_driver
+from backends.local import this_machine
+from backends.ray import driver, placement
 from backends.supervision import scaling
 from run_files import status
 from tests import helpers
@@ -21,10 +21,11 @@ class _Run:
     self.lines = helpers.Lines()
     self.result = None
     self._log_dir = str(log_dir)
-    config = local.RunConfig(
+    config = this_machine.RunConfig(
       log_dir=self._log_dir,
       restart={
-        label: local.RestartPolicy(backoff=0.01) for label in program.groups
+        label: this_machine.RestartPolicy(backoff=0.01)
+        for label in program.groups
       },
       spare=('worker',),
       stop_order=[['worker'], ['server']],
@@ -36,7 +37,7 @@ class _Run:
     self._thread.start()
 
   def _run(self, address, program, config, resources, resize):
-    self.result = ray_cluster.run(
+    self.result = placement.run(
       program,
       address=address,
       resources=resources,
@@ -169,7 +170,7 @@ def test_workers_come_and_go(cluster, tmp_path):
 def test_a_task_without_room_ends_the_run_by_name(
   cluster, tmp_path, monkeypatch
 ):
-  monkeypatch.setattr(ray_cluster, '_PLACE_SECS', 3.0)
+  monkeypatch.setattr(placement, '_PLACE_SECS', 3.0)
   cluster.add_node(num_cpus=2)
   wants = {'worker': resources_lib.Resources(cpu=3)}
   run = _Run(cluster, tmp_path, _program(tmp_path, 1), **wants)
@@ -180,9 +181,9 @@ def test_a_task_without_room_ends_the_run_by_name(
 
 
 def test_no_cluster_is_one_sentence(tmp_path):
-  config = local.RunConfig(log_dir=str(tmp_path))
-  with pytest.raises(ray_driver.NoClusterError, match='no Ray cluster at'):
-    ray_cluster.run(
+  config = this_machine.RunConfig(log_dir=str(tmp_path))
+  with pytest.raises(driver.NoClusterError, match='no Ray cluster at'):
+    placement.run(
       _program(tmp_path, 1),
       address='127.0.0.1:1',
       resources={},

@@ -6,7 +6,7 @@ import sys
 
 import launchpad as lp
 
-from backends.local import local
+from backends.local import this_machine
 from backends.slurm import allocation
 from tests import helpers
 
@@ -43,7 +43,7 @@ def lasting(directory: pathlib.Path):
 
 def main() -> int:
   directory = pathlib.Path(sys.argv[2])
-  config = local.RunConfig(log_dir=str(directory))
+  config = this_machine.RunConfig(log_dir=str(directory))
   return allocation.run(
     globals()[sys.argv[1]](directory), config=config
   ).exit_code

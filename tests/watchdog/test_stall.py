@@ -11,7 +11,7 @@ import launchpad as lp
 import pytest
 import reverb
 
-from backends.local import local
+from backends.local import this_machine
 from run_files import status
 from tests import helpers
 from watchdog import stall, status_page
@@ -98,9 +98,9 @@ def stuck(tmp_path_factory):
     .until('replay/0 does not answer', then=(run_dir / 'seen').touch)
   )
   with stall.Watchdog(run_dir, 2.0, said):
-    result = local.run(
+    result = this_machine.run(
       _program(run_dir),
-      config=local.RunConfig(
+      config=this_machine.RunConfig(
         preload=['reverb'], log_dir=str(run_dir / 'logs'), grace=3.0
       ),
       on_line=helpers.Lines(),

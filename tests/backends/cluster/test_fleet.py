@@ -14,7 +14,7 @@ import pytest
 
 from backends.cluster import door as door_lib
 from backends.cluster import fleet, hosts, node_client
-from backends.local import local
+from backends.local import this_machine
 from backends.process import bootstrap, loopback
 from backends.supervision import launcher, machines, scaling
 from run_files import status
@@ -48,7 +48,7 @@ def _run(program, directory, placed, **config):
 
 
 def _run_on(nodes, program, directory, **config):
-  config = local.RunConfig(log_dir=directory, **config)
+  config = this_machine.RunConfig(log_dir=directory, **config)
   lines = helpers.Lines()
   with contextlib.ExitStack() as stack:
     listener = loopback.StopListener(f'{directory}/stop')
@@ -155,7 +155,7 @@ def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
     daemon.say('exited', task='task/0', exit_code=0)
     daemon.hear('leave')
 
-  restart = {'task': local.RestartPolicy()}
+  restart = {'task': this_machine.RestartPolicy()}
   with _acting(act):
     result, _ = _run_on(
       [_joined(door, 'task/0')], program, marker, restart=restart
@@ -176,7 +176,7 @@ def test_a_daemon_that_says_nonsense_is_replaced(door, marker):
     second.say('exited', task='task/0', exit_code=0)
     second.hear('leave')
 
-  restart = {'task': local.RestartPolicy()}
+  restart = {'task': this_machine.RestartPolicy()}
   with _acting(act):
     result, _ = _run_on(
       [_joined(door, 'task/0')], program, marker, restart=restart
@@ -193,7 +193,7 @@ def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
       daemon.start('task/0')
       daemon.get_lost()
 
-  restart = {'task': local.RestartPolicy(max_restarts=2)}
+  restart = {'task': this_machine.RestartPolicy(max_restarts=2)}
   with _acting(act):
     result, _ = _run_on(
       [_joined(door, 'task/0')], program, marker, restart=restart
@@ -223,7 +223,7 @@ def test_a_run_grows_by_the_nodes_that_are_placed_for_it(
       program(1),
       [_joined(door, 'task/0')],
       str(tmp_path),
-      config=local.RunConfig(log_dir=marker),
+      config=this_machine.RunConfig(log_dir=marker),
       growth=hosts.Growth(
         lambda label, count: program(count),
         lambda names: [_joined(door, name) for name in names],
@@ -304,7 +304,7 @@ def test_a_killed_task_starts_again_where_it_was(marker, tmp_path):
 
   program = helpers.program(once=once, other=lambda: None)
   placed = {'a': {'once/0': 0}, 'b': {'other/0': 0}}
-  restart = {'once': local.RestartPolicy(backoff=0.01)}
+  restart = {'once': this_machine.RestartPolicy(backoff=0.01)}
   result, lines = _run(program, marker, placed, restart=restart)
   assert (result.exit_code, result.restarts['once/0']) == (0, 1)
   assert lines.of('once/0') == ['again']
@@ -341,7 +341,7 @@ def test_a_lost_node_ends_the_run_by_name(marker, tmp_path):
 
   program = helpers.program(victim=note, killer=killer)
   placed = {'a': {'killer/0': 0}, 'b': {'victim/0': 0}}
-  restart = {'victim': local.RestartPolicy()}
+  restart = {'victim': this_machine.RestartPolicy()}
   result, lines = _run(program, marker, placed, restart=restart)
   assert (result.exit_code, result.cause.task) == (1, 'b')
   assert result.cause.lines[-1].startswith('b is lost: its daemon has ended')

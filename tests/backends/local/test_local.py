@@ -11,7 +11,7 @@ import time
 import launchpad as lp
 import pytest
 
-from backends.local import local
+from backends.local import this_machine
 from run_files import status
 from tests import helpers
 
@@ -177,7 +177,7 @@ def test_a_crash_before_its_turn_to_stop_is_forgiven_by_its_policy(
   result, lines = helpers.run(
     helpers.program(client=client, server=server, stopper=lambda: lp.stop()),
     stop_order=[['client'], ['server']],
-    restart={'server': local.RestartPolicy()},
+    restart={'server': this_machine.RestartPolicy()},
     log_dir=str(tmp_path),
   )
   assert (result.exit_code, result.cause) == (0, None)
@@ -268,7 +268,9 @@ def test_restarts_at_the_same_address(marker, tmp_path):
   program.add_node(lp.PyNode(_kill_it_twice, counter), label='killer')
   result, lines = helpers.run(
     program,
-    restart={'counter': local.RestartPolicy(max_restarts=2, backoff=0.05)},
+    restart={
+      'counter': this_machine.RestartPolicy(max_restarts=2, backoff=0.05)
+    },
     log_dir=str(tmp_path),
   )
   assert result.exit_code == 0
@@ -286,7 +288,7 @@ def test_past_the_budget_the_run_ends(marker):
     helpers.program(
       flaky=lambda: sys.exit('not again'), other=lambda: lp.wait_for_stop()
     ),
-    restart={'flaky': local.RestartPolicy(max_restarts=2, backoff=0.01)},
+    restart={'flaky': this_machine.RestartPolicy(max_restarts=2, backoff=0.01)},
   )
   assert result.exit_code == 1
   assert result.restarts['flaky/0'] == 2
@@ -302,7 +304,7 @@ def test_what_would_fail_again_is_not_started_again(marker):
 
   result, _ = helpers.run(
     helpers.program(crash=crash, other=lambda: lp.wait_for_stop()),
-    restart={'crash': local.RestartPolicy()},
+    restart={'crash': this_machine.RestartPolicy()},
   )
   assert (result.exit_code, result.restarts['crash/0']) == (1, 0)
   assert result.cause.ends_run
@@ -333,7 +335,7 @@ def test_prints_with_the_task_in_front_once(marker, capfd):
     print('[talker/0] named already')
     print('[talker/1] names another')
 
-  local.run(helpers.program(talker=talk))
+  this_machine.run(helpers.program(talker=talk))
   out = capfd.readouterr().out
   assert out.splitlines() == [
     '[talker/0] plain',
@@ -350,7 +352,7 @@ def test_a_failing_line_callback_ends_the_run(marker):
     while not lp.wait_for_stop(0.01):
       print('hello')
 
-  result = local.run(helpers.program(talker=talk), on_line=on_line)
+  result = this_machine.run(helpers.program(talker=talk), on_line=on_line)
   assert result.exit_code == 1
   assert result.cause.task == 'launcher'
   assert result.cause.lines[-1] == 'BrokenPipeError: nobody reads'
@@ -379,7 +381,7 @@ def test_a_child_of_a_crashed_task_is_killed(marker, tmp_path):
 
   result, _ = helpers.run(
     helpers.program(parent=parent, watcher=watcher),
-    restart={'parent': local.RestartPolicy(max_restarts=1, backoff=600)},
+    restart={'parent': this_machine.RestartPolicy(max_restarts=1, backoff=600)},
     log_dir=str(tmp_path),
   )
   assert result.exit_code == 0
@@ -486,14 +488,14 @@ def test_a_preload_with_threads_is_not_forked(marker, tmp_path, monkeypatch):
 def test_nodes_that_cannot_be_pickled_are_refused(marker):
   lock = threading.Lock()
   with pytest.raises(RuntimeError, match='locked/0'):
-    local.run(helpers.program(locked=lambda: lock.acquire()))
+    this_machine.run(helpers.program(locked=lambda: lock.acquire()))
 
 
 def test_an_empty_program_is_refused():
   with pytest.raises(ValueError, match='no nodes'):
-    local.run(lp.Program('empty'))
+    this_machine.run(lp.Program('empty'))
 
 
 def test_a_stop_order_of_plain_labels_is_refused():
   with pytest.raises(ValueError, match='sequence of sequences'):
-    local.RunConfig(stop_order=['actor', 'learner'])
+    this_machine.RunConfig(stop_order=['actor', 'learner'])

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from backends.local import local
+from backends.local import this_machine
 from tests import helpers
 
 
@@ -45,6 +45,6 @@ def test_a_failure_to_build_is_raised_and_leaves_nothing(slow_module, tmp_path):
     helpers.wait_until((tmp_path / 'importing').exists, 'the import to begin')
     raise ValueError('no such agent')
 
-  config = local.RunConfig(preload=[slow_module])
+  config = this_machine.RunConfig(preload=[slow_module])
   with pytest.raises(ValueError, match='no such agent'):
-    local.run(build, config=config)
+    this_machine.run(build, config=config)

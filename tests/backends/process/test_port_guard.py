@@ -9,7 +9,7 @@ import sys
 import launchpad as lp
 import pytest
 
-from backends.local import local
+from backends.local import this_machine
 from backends.process import port_guard
 from tests import helpers
 
@@ -109,5 +109,5 @@ def test_where_it_is_not_allowed_a_run_says_so_and_goes_on(monkeypatch):
 
 def test_where_it_is_not_allowed_a_run_may_be_refused(monkeypatch):
   monkeypatch.setattr(port_guard, 'check', _refuse)
-  with pytest.raises(local.OpenPortsError, match='did not begin'):
+  with pytest.raises(this_machine.OpenPortsError, match='did not begin'):
     helpers.run(_program(), refuse_open_ports=True)

@@ -10,7 +10,7 @@ import launchpad as lp
 
 from backends.cluster import joining as joined
 from backends.cluster import links
-from backends.local import local
+from backends.local import this_machine
 from system import stops
 from tests import helpers
 
@@ -47,10 +47,10 @@ def staged(directory):
     learner=lambda: _polite(directory, 'learner'),
     actor=lambda: _polite(directory, 'actor'),
   )
-  config = local.RunConfig(
+  config = this_machine.RunConfig(
     stop_order=[['actor'], ['learner'], ['server']], log_dir=directory
   )
-  return local.run(program, config=config).exit_code
+  return this_machine.run(program, config=config).exit_code
 
 
 def reporting(directory):
@@ -67,8 +67,10 @@ def stubborn(directory, start, grace):
     polite=lambda: _polite(directory, 'polite'),
     stubborn=lambda: _stubborn(directory),
   )
-  config = local.RunConfig(grace=float(grace), start=start, log_dir=directory)
-  return local.run(program, config=config).exit_code
+  config = this_machine.RunConfig(
+    grace=float(grace), start=start, log_dir=directory
+  )
+  return this_machine.run(program, config=config).exit_code
 
 
 def preloading(directory):
@@ -79,8 +81,8 @@ def preloading(directory):
   )
   sys.path.append(directory)
   program = helpers.program(node=lambda: None)
-  config = local.RunConfig(preload=['endless_import'])
-  return local.run(program, config=config).exit_code
+  config = this_machine.RunConfig(preload=['endless_import'])
+  return this_machine.run(program, config=config).exit_code
 
 
 def crashing(directory):
@@ -98,7 +100,7 @@ def crashing(directory):
       print('noise')
 
   program = helpers.program(noisy=noisy, crash=crash)
-  return local.run(program).exit_code
+  return this_machine.run(program).exit_code
 
 
 def joining(directory):
@@ -109,5 +111,5 @@ def joining(directory):
   os.environ.update({links.LISTEN: '0', links.KEY_FILE: str(key_path)})
   program = lp.Program('server')
   program.add_node(lp.CourierNode(dict), label='server')
-  config = local.RunConfig(log_dir=directory)
+  config = this_machine.RunConfig(log_dir=directory)
   return joined.run(program, config=config).exit_code

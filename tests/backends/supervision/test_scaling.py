@@ -6,7 +6,7 @@ import types
 
 import launchpad as lp
 
-from backends.local import local
+from backends.local import this_machine
 from backends.supervision import scaling
 from run_files import status
 from tests import helpers
@@ -39,9 +39,9 @@ class _Run:
     self.wait_for(2)
 
   def _run(self, resize):
-    self.result = local.run(
+    self.result = this_machine.run(
       _program(self._folder, 2),
-      config=local.RunConfig(log_dir=self._folder),
+      config=this_machine.RunConfig(log_dir=self._folder),
       on_line=self.lines,
       resize=resize,
     )

@@ -1,7 +1,7 @@
 """Runs a Launchpad program as supervised processes of a Ray cluster's nodes.
 
-result = ray_cluster.run(make_program, address='auto', resources={},
-                         config=local.RunConfig(log_dir='/shared/run/logs'))
+result = placement.run(make_program, address='auto', resources={},
+                       config=RunConfig(log_dir='/shared/run/logs'))
 sys.exit(result.exit_code)
 
 Each task has a placement group of its own, with its resources. An actor of Ray
@@ -29,7 +29,7 @@ from ray.util import scheduling_strategies
 from backends import resources as resources_lib
 from backends.cluster import door, hosts, joining, node_client
 from backends.process import bootstrap
-from backends.ray import ray_driver
+from backends.ray import driver
 from backends.supervision import config as config_lib
 from backends.supervision import output, scaling
 
@@ -54,23 +54,23 @@ def run(
   say_cause: bool = True,
   resize: scaling.Resize | None = None,
 ) -> config_lib.Result:
-  """As `local.run`, on whatever nodes of a cluster Ray places the tasks.
+  """As `this_machine.run`, on whatever nodes of a cluster Ray places the tasks.
 
   Args:
-    program: as of `local.run`.
+    program: as of `this_machine.run`.
     address: of the cluster, `auto` or host and port; this machine is one of its
       nodes.
     resources: what each task is given, by label.
     config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `local.run`.
-    say_cause: as of `local.run`.
-    resize: as of `local.run`.
+    on_line: as of `this_machine.run`.
+    say_cause: as of `this_machine.run`.
+    resize: as of `this_machine.run`.
 
   Raises:
     NoClusterError: there is no cluster.
   """
   with contextlib.ExitStack() as stack:
-    stack.enter_context(ray_driver.connected(address))
+    stack.enter_context(driver.connected(address))
     if not isinstance(program, lp.Program):
       program = program()
     directory = stack.enter_context(joining.shared_directory(config))
@@ -159,7 +159,7 @@ class _Cluster:
     """Gives back all that it holds."""
     self._is_closing = True
     self._door.close()
-    ray_driver.within(ray_driver.LEAVE_SECS, self._free_all)
+    driver.within(driver.LEAVE_SECS, self._free_all)
 
   def _free_all(self) -> None:
     with self._placing:

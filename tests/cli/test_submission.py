@@ -10,26 +10,32 @@ import sys
 import pytest
 import yaml
 
+from backends import api, registry
 from backends.slurm import script as slurm_script
-from cli import jobsets, launching, settings, submitting
+from cli import launching, running, settings, watching
 from tests.backends.kubernetes import api_server
 from tests.e2e import runs
 from tests.programs import samples
 
-_SLURM = launching.Place(
-  'slurm', 'local', '', '', '', dry_run=True, ray_address=''
+_SLURM = registry.Choice('slurm', dry_run=True)
+_OPTIONS = 'image=rl:1,volume=claim:/runs,namespace=rl'
+_KUBERNETES = registry.Choice('kubernetes', own_flags={'kubernetes': _OPTIONS})
+_NAMESPACE = registry.Choice(
+  'kubernetes', own_flags={'kubernetes': 'namespace=rl'}
 )
-_WHERE = 'image=rl:1,volume=claim:/runs,namespace=rl'
-_KUBERNETES = launching.Place(
-  'kubernetes', 'local', '', '', _WHERE, dry_run=False, ray_address=''
-)
+_WATCH = watching.Watch(60.0, quiet=False, sinks=())
 _RUN_DIR = pathlib.Path('/runs/one')
 _NAME = 'one-0436b6'
 
 
+def _submit(choice=_KUBERNETES, run_dir=_RUN_DIR, **changes):
+  run = dataclasses.replace(samples.SETTINGS, **changes)
+  return launching.train(run, run_dir, choice, _WATCH, resume=False)
+
+
 def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
-  place = dataclasses.replace(_SLURM, resources='learner:gpu=1,cpu=4')
-  assert submitting.submit(samples.SETTINGS, tmp_path / 'run', place) == 0
+  choice = dataclasses.replace(_SLURM, resources='learner:gpu=1,cpu=4')
+  assert _submit(choice, tmp_path / 'run') == 0
   script = capsys.readouterr().out
   assert script.startswith('#!/bin/bash\n# learner/0\n')
   assert script.count('#SBATCH hetjob') == 1
@@ -40,15 +46,15 @@ def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, capsys):
 
 
 def test_resources_of_an_unknown_role_are_refused(tmp_path):
-  place = dataclasses.replace(_SLURM, resources='actors:cpu=2')
+  choice = dataclasses.replace(_SLURM, resources='actors:cpu=2')
   with pytest.raises(settings.WrongUsage, match="--resources: .*'actors'"):
-    submitting.submit(samples.SETTINGS, tmp_path / 'run', place)
+    _submit(choice, tmp_path / 'run')
 
 
 def test_a_run_dir_that_breaks_the_script_is_refused(tmp_path):
   run_dir = tmp_path / 'a\nb'
-  with pytest.raises(settings.WrongUsage, match='--run_dir: .* line break'):
-    submitting.submit(samples.SETTINGS, run_dir, _SLURM)
+  with pytest.raises(api.RefusedError, match='--run_dir: .* line break'):
+    _submit(_SLURM, run_dir)
   assert not run_dir.exists()
 
 
@@ -58,16 +64,11 @@ def server(tmp_path):
     yield running
 
 
-def _submit(place=_KUBERNETES, run_dir=_RUN_DIR, **changes):
-  run = dataclasses.replace(samples.SETTINGS, **changes)
-  return submitting.submit(run, run_dir, place)
-
-
 def test_a_dry_run_prints_manifests_with_every_setting(capsys):
-  place = dataclasses.replace(
+  choice = dataclasses.replace(
     _KUBERNETES, dry_run=True, resources='learner:gpu=1'
   )
-  assert _submit(place) == 0
+  assert _submit(choice) == 0
   *_, job_set = yaml.safe_load_all(capsys.readouterr().out)
   assert job_set['metadata']['name'] == _NAME
   jobs = {
@@ -93,15 +94,15 @@ def test_a_run_is_submitted_looked_at_and_stopped(server, capsys):
   assert f'launch.py --status {about}' in told
   assert f'launch.py --stop {about}' in told
   assert f'logs --follow job/{_NAME}-launcher-0' in told
-  with pytest.raises(settings.WrongUsage, match=f'{_NAME}, Running; stop it'):
+  with pytest.raises(api.RefusedError, match=f'{_NAME}, Running; stop it'):
     _submit()
-  assert jobsets.show_status('/runs/one', 'namespace=rl') == 0
+  assert running.show_status('/runs/one', _NAMESPACE) == 0
   assert f'JobSet {_NAME}: Running' in capsys.readouterr().out
-  assert jobsets.stop('/runs/one', 'namespace=rl') == 0
+  assert running.stop('/runs/one', _NAMESPACE) == 0
   assert server.objects == {}
   assert capsys.readouterr().out.endswith('stopped\n')
   with pytest.raises(settings.WrongUsage, match=f'has no JobSet {_NAME}'):
-    jobsets.stop('/runs/one', 'namespace=rl')
+    running.stop('/runs/one', _NAMESPACE)
 
 
 def test_a_run_that_has_ended_makes_room_for_the_next(server):
@@ -116,7 +117,7 @@ def test_a_run_that_has_ended_makes_room_for_the_next(server):
 
 def test_what_the_cluster_refuses_leaves_nothing(server):
   server.refused['POST', 'jobsets'] = ('jobsets may not be made', 'Forbidden')
-  with pytest.raises(settings.WrongUsage, match='jobsets may not be made'):
+  with pytest.raises(api.RefusedError, match='jobsets may not be made'):
     _submit()
   assert server.objects == {}
 
@@ -140,7 +141,7 @@ def test_a_run_of_the_launcher_says_what_it_does(tmp_path, monkeypatch, capsys):
   )
   script.chmod(0o755)
   monkeypatch.setenv('PATH', f'{tmp_path}:/usr/bin:/bin')
-  assert jobsets.show_status('/runs/one', '') == 0
+  assert running.show_status('/runs/one', registry.Choice('kubernetes')) == 0
   assert capsys.readouterr().out.endswith(
     f'asked: exec job/{_NAME}-launcher-0 -- python launch.py --status '
     '--run_dir=/runs/one\n'
@@ -149,25 +150,26 @@ def test_a_run_of_the_launcher_says_what_it_does(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize('run_dir', ['/elsewhere/one', '/runs', '/runs/../a'])
 def test_a_directory_that_is_not_on_the_volume_is_refused(run_dir):
-  with pytest.raises(settings.WrongUsage, match='not on the volume'):
+  with pytest.raises(api.RefusedError, match='not on the volume'):
     _submit(run_dir=pathlib.Path(run_dir))
 
 
 def test_options_of_an_unknown_role_are_refused():
-  place = dataclasses.replace(
-    _KUBERNETES, kubernetes=f'{_WHERE};actors:memory=1Gi'
-  )
-  with pytest.raises(settings.WrongUsage, match="--kubernetes: .*'actors'"):
-    _submit(place)
+  options = {'kubernetes': f'{_OPTIONS};actors:memory=1Gi'}
+  choice = dataclasses.replace(_KUBERNETES, dry_run=True, own_flags=options)
+  with pytest.raises(api.RefusedError, match="--kubernetes: .*'actors'"):
+    _submit(choice)
 
 
 def test_a_launcher_in_its_pod_begins_and_goes_on(tmp_path):
   code = (
     'import dataclasses, pathlib, sys, launch\n'
     'from absl import flags\n'
+    'from cli import launching\n'
     'flags.FLAGS(sys.argv)\n'
     'path, run = pathlib.Path(launch._run_dir()), launch.settings()\n'
-    'launch.make_run_dir(run, path)\n'
+    'backend = launching.registry.make(launch.where())\n'
+    'launching._make_run_dir(run, path, backend, resume=True)\n'
     'launch.run_dir_lib.write_config(path, dataclasses.asdict(run))\n'
   )
 

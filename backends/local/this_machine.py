@@ -1,6 +1,6 @@
 """Runs a Launchpad program as supervised processes of this machine.
 
-result = local.run(make_program, config=local.RunConfig(preload=['jax']))
+result = this_machine.run(make_program, config=RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 """
 

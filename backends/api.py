@@ -1,0 +1,231 @@
+"""What a backend is: where the processes of a Launchpad program run.
+
+A new backend is a folder with a class that implements `Backend`, and one line
+in `registry`.
+"""
+
+import dataclasses
+import enum
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+from backends import resources as resources_lib
+from backends.supervision import config as config_lib
+from backends.supervision import output, scaling
+
+if TYPE_CHECKING:
+  import launchpad as lp
+
+
+class RefusedError(ValueError):
+  """The flags ask for what a backend cannot do; the text says the way out."""
+
+
+class BackendError(RuntimeError):
+  """What a backend is built on, such as a scheduler, fails or is silent."""
+
+
+class Flag(NamedTuple):
+  """A flag of the command line that only one backend takes.
+
+  Attributes:
+    name: the flag's name, which is also a parameter of the backend's
+      constructor.
+    default: the value that it has unless it is given, text or a bool.
+    help: what `--help` says of it.
+  """
+
+  name: str
+  default: str | bool
+  help: str
+
+
+class Part(enum.Enum):
+  """What this process does for a run."""
+
+  # It launches the tasks and watches over them; a person started it.
+  LAUNCHER = enum.auto()
+  # The same, but the backend's scheduler started it, once at a time, and may
+  # start it again with the same command line.
+  SCHEDULED_LAUNCHER = enum.auto()
+  # It hands the run to a scheduler, and ends.
+  SUBMITTER = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True)
+class Submission:
+  """A run for a scheduler.
+
+  Attributes:
+    run_dir: the run directory's absolute path.
+    program: what is to run.
+    flags: the flags with which the scheduler starts `launch.py`, however often.
+  """
+
+  run_dir: pathlib.Path
+  program: 'lp.Program'
+  flags: Sequence[str]
+
+  @property
+  def groups(self) -> dict[str, int]:
+    """The number of tasks by the program's labels."""
+    groups = self.program.groups
+    return {label: len(nodes) for label, nodes in groups.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Submitted:
+  """A run that a scheduler has taken.
+
+  Attributes:
+    storage: where the run directory is, such as `in a bucket`.
+    facts: further things to tell, each with its name: `('job', '12')`.
+    flags: the flags by which the verbs find the run beside `--run_dir`; None if
+      they cannot find it.
+  """
+
+  storage: str
+  facts: Sequence[tuple[str, str]] = ()
+  flags: Sequence[str] | None = None
+
+
+class Backend(Protocol):
+  """Where a run's processes are.
+
+  A backend derives from this class and takes `name`, `resources` and its own
+  flags in its constructor, by these names. A wrong value of a flag is a
+  `RefusedError` there.
+
+  Attributes:
+    FLAGS: the flags that are this backend's alone.
+    HAS_DRY_RUN: whether `describe` can tell what would be submitted.
+    IS_SUPERVISED: whether the run's launcher keeps the status, restarts tasks
+      and passes their lines on.
+    USES_THIS_MACHINE: whether the tasks are processes of this machine alone.
+    RUN_DIR_IS_ON_VOLUME: whether the run directory is on a volume that only
+      the run's own processes see: it is neither looked into nor locked.
+    name: the value of `--backend` or `--lp_launch_type`.
+    resources: what each task of a label is given; labels that are missing have
+      the least.
+  """
+
+  FLAGS: ClassVar[Sequence[Flag]] = ()
+  HAS_DRY_RUN: ClassVar[bool] = False
+  IS_SUPERVISED: ClassVar[bool] = True
+  USES_THIS_MACHINE: ClassVar[bool] = False
+  RUN_DIR_IS_ON_VOLUME: ClassVar[bool] = False
+
+  name: str
+  resources: Mapping[str, resources_lib.Resources]
+
+  @classmethod
+  def has_started_this(cls) -> bool:
+    """Whether the backend's scheduler started this process as a launcher."""
+    return False
+
+  @property
+  def part(self) -> Part:
+    """What this process does for a run."""
+    is_scheduled = self.has_started_this()
+    return Part.SCHEDULED_LAUNCHER if is_scheduled else Part.LAUNCHER
+
+  def check(self, run_dir: pathlib.Path, dry_run: bool) -> None:
+    """Checks what can be checked before the program is built.
+
+    Args:
+      run_dir: the run directory's absolute path.
+      dry_run: whether the run is described rather than submitted.
+
+    Raises:
+      RefusedError: the run cannot begin here.
+    """
+
+  def run(
+    self,
+    make_program: 'Callable[[], lp.Program]',
+    *,
+    config: config_lib.RunConfig,
+    on_line: output.OnLine,
+    resize: scaling.Resize | None = None,
+  ) -> config_lib.Result:
+    """Runs a program to its end; for a process that is a launcher.
+
+    Args:
+      make_program: builds the program.
+      config: how its tasks run.
+      on_line: takes label, index and text of each line that a task prints.
+      resize: builds the program with another number of tasks of a label; None
+        if that number is fixed.
+
+    Returns:
+      How the run ended.
+
+    Raises:
+      RefusedError: the run cannot begin here.
+    """
+    raise NotImplementedError
+
+  def describe(self, submission: Submission) -> str:
+    """Returns the text of what `submit` would hand to the scheduler.
+
+    Raises:
+      RefusedError: the run cannot be submitted.
+    """
+    raise NotImplementedError
+
+  def submit(self, submission: Submission) -> Submitted:
+    """Hands a run to the scheduler; for a process that is a submitter.
+
+    Raises:
+      RefusedError: the scheduler does not take it; nothing is left of it.
+    """
+    raise NotImplementedError
+
+  def state(self, run_dir: pathlib.Path) -> str | None:
+    """Returns what a run is to this backend, such as `job 12: RUNNING`.
+
+    Args:
+      run_dir: the run directory's absolute path.
+
+    Returns:
+      None if no run of this backend goes on there.
+
+    Raises:
+      RefusedError: the backend cannot tell.
+    """
+    del run_dir
+    return None
+
+  def status(self, run_dir: pathlib.Path) -> str | None:
+    """Returns what the backend tells of a run beside the run's own files.
+
+    Args:
+      run_dir: the run directory's absolute path.
+
+    Raises:
+      RefusedError: the backend cannot tell.
+    """
+    return self.state(run_dir)
+
+  def stop(self, run_dir: pathlib.Path) -> None:
+    """Stops a run that goes on, and returns when it has ended.
+
+    Raises:
+      BackendError: the run has not ended in time.
+      RefusedError: the run cannot be stopped from here.
+    """
+    raise NotImplementedError
+
+  def scale(self, run_dir: pathlib.Path, label: str, count: int) -> None:
+    """Gives a run that goes on so many tasks of a label.
+
+    Raises:
+      BackendError: the run goes on with as many tasks as before.
+      RefusedError: the run's size is fixed.
+    """
+    del label, count
+    raise RefusedError(
+      f'the size of the run in {run_dir}, {self.state(run_dir)}, is fixed; '
+      'stop it, and begin it again with --resume and --num_actors'
+    )

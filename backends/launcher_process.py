@@ -1,0 +1,99 @@
+"""A run whose launcher is a process of this machine: find, stop, scale it."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import time
+
+from backends import api, registry
+from backends.supervision import scaling
+from run_files import run_dir as run_dir_lib
+from run_files import status
+
+# Twice the time of grace that a launcher gives its tasks.
+_STOP_SECS = 30.0
+_STOP_POLL_SECS = 0.1
+# A cluster may look for room for five minutes.
+_SCALE_SECS = 360.0 + scaling.SETTLE_SECS
+_SCALE_POLL_SECS = 0.2
+
+
+def state(run_dir: pathlib.Path) -> str | None:
+  """Returns which process a run's launcher is; None if no run goes on.
+
+  Raises:
+    RefusedError: the run has just begun and cannot be reached yet.
+  """
+  launcher = status.living(_log_dir(run_dir))
+  if launcher is not None:
+    return f'process {launcher.pid} on {launcher.host}'
+  if is_beginning(run_dir):
+    raise api.RefusedError(f'the run in {run_dir} only begins; try again soon')
+  return None
+
+
+def is_beginning(run_dir: pathlib.Path) -> bool:
+  """Whether a run has just begun, so that its files are not of it yet."""
+  try:
+    found = status.read(_log_dir(run_dir))
+  except FileNotFoundError:
+    found = None
+  # Once the run is `ended`, its launcher still writes what came of it.
+  if found and (found.alive or found.launcher.is_there()):
+    return False
+  return registry.is_in_pod() or run_dir_lib.is_taken(run_dir)
+
+
+def stop(run_dir: pathlib.Path) -> None:
+  """Asks the launcher of a run that goes on to stop, and waits for its end.
+
+  Raises:
+    BackendError: it has not ended in time.
+    RefusedError: it is a process of another machine.
+  """
+  launcher = status.living(_log_dir(run_dir))
+  if launcher is None:
+    return
+  if launcher.host != socket.gethostname():
+    raise api.RefusedError(
+      f'the run in {run_dir} goes on, on {launcher.host}; type this there'
+    )
+  pid = launcher.pid
+  with contextlib.suppress(ProcessLookupError):
+    os.kill(pid, signal.SIGTERM)
+  deadline = time.monotonic() + _STOP_SECS
+  # Once the run is `ended`, its launcher still writes what came of it.
+  while launcher.is_there():
+    if time.monotonic() > deadline:
+      raise api.BackendError(
+        f'process {pid} has not ended within {_STOP_SECS:.0f} s of SIGTERM'
+      )
+    time.sleep(_STOP_POLL_SECS)
+
+
+def scale(run_dir: pathlib.Path, label: str, count: int) -> None:
+  """Has a run go on with so many tasks of a label; returns when they run.
+
+  Raises:
+    BackendError: the run goes on with as many as before; it says why.
+  """
+  log_dir = _log_dir(run_dir)
+  key = scaling.request(log_dir, label, count)
+  deadline = time.monotonic() + _SCALE_SECS
+  try:
+    while (answer := scaling.answer(log_dir, key)) is None:
+      if status.living(log_dir) is None or time.monotonic() > deadline:
+        raise api.BackendError(
+          f'the run has not done it; {log_dir}/launcher.log may say why'
+        )
+      time.sleep(_SCALE_POLL_SECS)
+  finally:
+    scaling.withdraw(log_dir, key)
+  if answer:
+    raise api.BackendError(answer)
+
+
+def _log_dir(run_dir: pathlib.Path) -> str:
+  return str(run_dir / 'logs')

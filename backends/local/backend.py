@@ -1,0 +1,54 @@
+"""A run on this machine, each task a supervised process."""
+
+import dataclasses
+
+from backends import api, launcher_process
+
+
+class LocalBackend(api.Backend):
+  """Runs a program as processes of this machine."""
+
+  FLAGS = (
+    api.Flag(
+      'refuse_open_ports',
+      False,
+      'Whether a run on this machine does not begin where the kernel does not '
+      'let it keep other machines off its ports; else it says so and goes on.',
+    ),
+  )
+
+  USES_THIS_MACHINE = True
+
+  def __init__(self, name, resources, refuse_open_ports=False):
+    self.name = name
+    self.resources = resources
+    self._refuse_open_ports = refuse_open_ports
+
+  def run(self, make_program, *, config, on_line, resize=None):
+    from backends.local import this_machine
+
+    config = dataclasses.replace(
+      config, refuse_open_ports=self._refuse_open_ports
+    )
+    try:
+      return this_machine.run(
+        make_program,
+        config=config,
+        on_line=on_line,
+        say_cause=False,
+        resize=resize,
+      )
+    except this_machine.OpenPortsError as e:
+      raise api.RefusedError(f'--refuse_open_ports: {e}') from e
+
+  def state(self, run_dir):
+    return launcher_process.state(run_dir)
+
+  def status(self, run_dir):
+    return None  # Its own files tell it all.
+
+  def stop(self, run_dir):
+    launcher_process.stop(run_dir)
+
+  def scale(self, run_dir, label, count):
+    launcher_process.scale(run_dir, label, count)

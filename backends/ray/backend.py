@@ -1,0 +1,57 @@
+"""A run on the nodes of a Ray cluster; this process is its launcher."""
+
+import importlib.util
+
+from backends import api, launcher_process
+
+
+class RayBackend(api.Backend):
+  """Has Ray choose a node for each task of a program."""
+
+  FLAGS = (
+    api.Flag(
+      'ray_address',
+      'auto',
+      'Of the Ray cluster, host and port; this machine is one of its nodes.',
+    ),
+  )
+
+  def __init__(self, name, resources, ray_address='auto'):
+    self.name = name
+    self.resources = resources
+    self._address = ray_address
+
+  def check(self, run_dir, dry_run):
+    del run_dir, dry_run
+    if importlib.util.find_spec('ray') is None:
+      raise api.RefusedError(
+        "--backend=ray needs a package: pip install 'launchpad-rl[ray]'"
+      )
+
+  def run(self, make_program, *, config, on_line, resize=None):
+    from backends.ray import driver, placement
+
+    try:
+      return placement.run(
+        make_program,
+        address=self._address,
+        resources=self.resources,
+        config=config,
+        on_line=on_line,
+        say_cause=False,
+        resize=resize,
+      )
+    except driver.NoClusterError as e:
+      raise api.RefusedError(f'--ray_address: {e}') from e
+
+  def state(self, run_dir):
+    return launcher_process.state(run_dir)
+
+  def status(self, run_dir):
+    return None  # Its own files tell it all.
+
+  def stop(self, run_dir):
+    launcher_process.stop(run_dir)
+
+  def scale(self, run_dir, label, count):
+    launcher_process.scale(run_dir, label, count)

@@ -1,0 +1,171 @@
+"""Which backends there are, and which of them the flags choose.
+
+A backend's name is compared nowhere else.
+"""
+
+import dataclasses
+import pkgutil
+from collections.abc import Mapping
+
+from backends import api
+from backends import resources as resources_lib
+
+# Where the class of each value of `--backend` is. A class is cheap to import:
+# it imports what it is built on when it runs something.
+_BACKENDS = {
+  'local': 'backends.local.backend:LocalBackend',
+  'slurm': 'backends.slurm.backend:SlurmBackend',
+  'kubernetes': 'backends.kubernetes.backend:KubernetesBackend',
+  'ray': 'backends.ray.backend:RayBackend',
+}
+# The same for each value of `--lp_launch_type` that Launchpad itself runs.
+_LAUNCH_TYPES = {
+  'local_mp': 'backends.stock.backend:StockBackend',
+  'local_mt': 'backends.stock.backend:StockBackend',
+  'test_mt': 'backends.stock.backend:StockBackend',
+  'vertex_ai': 'backends.vertex.backend:VertexBackend',
+}
+
+DEFAULT = 'local'
+# The launch type of programs that a backend runs, and not Launchpad.
+SUPERVISED = 'local'
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+  """What the flags say about where a run's processes are.
+
+  Attributes:
+    backend: one of `names()`.
+    launch_type: one of `launch_types()`.
+    resources: the text of `--resources`.
+    dry_run: whether to print what would be submitted, and submit nothing.
+    own_flags: the values of the backends' own flags, by name; a flag that is
+      missing has its default.
+  """
+
+  backend: str = DEFAULT
+  launch_type: str = SUPERVISED
+  resources: str = ''
+  dry_run: bool = False
+  own_flags: Mapping[str, str | bool] = dataclasses.field(default_factory=dict)
+
+
+def names() -> list[str]:
+  """Returns the values of `--backend`."""
+  return list(_BACKENDS)
+
+
+def launch_types() -> list[str]:
+  """Returns the values of `--lp_launch_type`."""
+  return [SUPERVISED, *_LAUNCH_TYPES]
+
+
+def flags() -> list[api.Flag]:
+  """Returns the backends' own flags."""
+  # Several launch types have one class.
+  classes = dict.fromkeys(_classes().values())
+  return [flag for each in classes for flag in each.FLAGS]
+
+
+def make(choice: Choice) -> api.Backend:
+  """Returns the backend that runs or submits a program.
+
+  Raises:
+    RefusedError: a flag has a wrong value, or some exclude each other.
+  """
+  flag = _choosing_flag(choice)
+  classes = _classes()
+  _check_own_flags(choice, flag, classes)
+  if choice.dry_run and not classes[flag].HAS_DRY_RUN:
+    able = [other for other, each in classes.items() if each.HAS_DRY_RUN]
+    raise api.RefusedError(f'--dry_run needs {" or ".join(able)}')
+  try:
+    resources = resources_lib.parse(choice.resources)
+  except ValueError as e:
+    raise api.RefusedError(f'--resources: {e}') from e
+  return _construct(classes[flag], flag, resources, choice)
+
+
+def candidates(choice: Choice) -> list[api.Backend]:
+  """Returns the backends to ask for a run that has begun, in this order.
+
+  Args:
+    choice: what the flags say. A backend that they name is asked alone; one
+      whose run directories are on a volume is asked only then.
+
+  Raises:
+    RefusedError: a flag has a wrong value.
+  """
+  if choice.backend != DEFAULT:
+    asked = [choice.backend]
+  else:
+    # The default is last: it finds the launcher of a scheduler's run as well.
+    asked = [*(name for name in _BACKENDS if name != DEFAULT), DEFAULT]
+  classes = _classes()
+  flags_of_asked = [f'--backend={name}' for name in asked]
+  return [
+    _construct(classes[flag], flag, {}, choice)
+    for flag in flags_of_asked
+    if len(asked) == 1 or not classes[flag].RUN_DIR_IS_ON_VOLUME
+  ]
+
+
+def is_in_pod() -> bool:
+  """Whether this process is where a launcher locks no run directory."""
+  started = [each for each in _classes().values() if each.has_started_this()]
+  return any(each.RUN_DIR_IS_ON_VOLUME for each in started)
+
+
+def _classes() -> dict[str, type[api.Backend]]:
+  """Returns the classes of all backends by the flags that choose them."""
+  paths = {
+    **{f'--backend={name}': path for name, path in _BACKENDS.items()},
+    **{f'--lp_launch_type={t}': path for t, path in _LAUNCH_TYPES.items()},
+  }
+  return {flag: pkgutil.resolve_name(path) for flag, path in paths.items()}
+
+
+def _choosing_flag(choice: Choice) -> str:
+  """Returns the flag that chooses a backend, as `_classes` has it.
+
+  Raises:
+    RefusedError: two flags choose different ones.
+  """
+  # A scheduler starts launchers without `--backend`.
+  for flag, each in _classes().items():
+    if each.has_started_this():
+      return flag
+  backend = f'--backend={choice.backend}'
+  if choice.launch_type == SUPERVISED:
+    return backend
+  launch_type = f'--lp_launch_type={choice.launch_type}'
+  if choice.backend != DEFAULT:
+    raise api.RefusedError(f'{backend} and {launch_type} exclude each other')
+  return launch_type
+
+
+def _check_own_flags(
+  choice: Choice, chosen: str, classes: Mapping[str, type[api.Backend]]
+) -> None:
+  """Raises `RefusedError` if a flag is given that another backend takes."""
+  for owner, each in classes.items():
+    if each is not classes[chosen]:
+      for flag in each.FLAGS:
+        if choice.own_flags.get(flag.name, flag.default) != flag.default:
+          raise api.RefusedError(
+            f'--{flag.name} needs {owner}, and this run has {chosen}'
+          )
+
+
+def _construct(
+  kind: type[api.Backend],
+  chosen: str,
+  resources: Mapping[str, resources_lib.Resources],
+  choice: Choice,
+) -> api.Backend:
+  own = {
+    flag.name: choice.own_flags.get(flag.name, flag.default)
+    for flag in kind.FLAGS
+  }
+  return kind(chosen.rpartition('=')[2], resources, **own)

@@ -1,0 +1,41 @@
+"""A run by one of Launchpad's own launch types, without supervision."""
+
+import time
+
+from backends import api
+from backends.supervision import config as config_lib
+from system import stops
+
+
+class StockBackend(api.Backend):
+  """Has Launchpad itself run a program, as it comes."""
+
+  IS_SUPERVISED = False
+  USES_THIS_MACHINE = True
+
+  def __init__(self, name, resources):
+    """Takes one of Launchpad's launch types.
+
+    Raises:
+      RefusedError: there are resources, which Launchpad cannot give.
+    """
+    if resources:
+      raise api.RefusedError(
+        f'--resources: --lp_launch_type={name} does not take any'
+      )
+    self.name = name
+    self.resources = resources
+
+  def run(self, make_program, *, config, on_line, resize=None):
+    import launchpad as lp
+
+    del config, on_line, resize
+    began = time.monotonic()
+    program = make_program()
+    # Launchpad handles them itself.
+    stops.give_up()
+    running = lp.launch(program, self.name, terminal='current_terminal')
+    if running is not None:
+      running.wait()
+    # Launchpad does not tell how the tasks ended.
+    return config_lib.Result(0, None, {}, (), time.monotonic() - began)

@@ -1,0 +1,77 @@
+"""How a run is watched: its lines, the view, metrics and the watchdog."""
+
+import contextlib
+import dataclasses
+import functools
+import pathlib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cli.settings import Settings
+from system import streams
+
+if TYPE_CHECKING:
+  from cli import roles
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+  """The flags that say how a run is watched.
+
+  Attributes:
+    stuck_after: the seconds without a step after which the run says who waits
+      for whom.
+    quiet: whether to show no metrics.
+    sinks: the names of what gets metrics beside the CSV files.
+  """
+
+  stuck_after: float
+  quiet: bool
+  sinks: Sequence[str]
+
+
+@contextlib.contextmanager
+def watching(
+  settings: Settings, run_dir: pathlib.Path, watch: Watch
+) -> Iterator['roles.Printer']:
+  """Watches a run while the body runs; yields what prints its tasks' lines."""
+  from reporting.sinks import followers
+  from watchdog import stall
+
+  with contextlib.ExitStack() as stack:
+    printer = stack.enter_context(_shown(settings, run_dir, watch.quiet))
+    stack.enter_context(
+      followers.following(
+        watch.sinks, run_dir, functools.partial(printer, 'metrics', 0)
+      )
+    )
+    stack.enter_context(
+      stall.Watchdog(
+        run_dir, watch.stuck_after, functools.partial(printer, 'watchdog', 0)
+      )
+    )
+    yield printer
+
+
+@contextlib.contextmanager
+def _shown(
+  settings: Settings, run_dir: pathlib.Path, quiet: bool
+) -> Iterator['roles.Printer']:
+  """Shows the run while the body runs; yields what prints its tasks' lines."""
+  from cli import roles
+  from view import live, state
+
+  # Asked before a view has a pipe in the terminal's place.
+  coloured = streams.takes_colours(sys.stdout)
+  printer = roles.Printer(rows=not quiet, coloured=coloured, quiet=quiet)
+  if quiet:
+    yield printer
+    return
+  goal = state.Goal(
+    title=f'{settings.agent} on {settings.env}',
+    num_steps=settings.num_steps,
+    has_actors=settings.program != 'offline',
+  )
+  with live.show(run_dir, goal, printer):
+    yield printer
