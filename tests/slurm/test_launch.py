@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from backends.slurm import job as slurm_job
 from tests import helpers
 from tests.slurm import jobs
 
@@ -39,8 +40,8 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   job.wait_until(lambda: job.count('learner_steps') > 10, 'learner steps')
   second = job.command('--backend=slurm', '--resume', '--num_steps=1000000')
   assert second.returncode == 2
-  assert f'is job {job.number} of Slurm, RUNNING' in second.stderr
-  jobs.slurm_job.requeue(job.number)
+  assert f'as job {job.number} of Slurm: RUNNING' in second.stderr
+  slurm_job.requeue(job.number)
   # Slurm counts a restart when it begins to end what ran.
   job.wait_until(
     lambda: job.restarts == 1 and job.state == 'RUNNING', 'restart'
