@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from absl import logging
 
-LEFT_OUT = 'non_finite/left_out'
+from run_files import metric_names
 
 _T = TypeVar('_T')
 # By then it is no accident.
@@ -144,4 +144,4 @@ class Watch:
 
   def metrics(self) -> dict[str, float]:
     """Returns how often something was left out, if it was."""
-    return {LEFT_OUT: float(self._found)} if self._found else {}
+    return {metric_names.LEFT_OUT: float(self._found)} if self._found else {}

@@ -16,6 +16,7 @@ import container
 from nodes import counter as counter_lib
 from nodes import counter_client, finite, worker
 from nodes.saving import checkpoint, saved_state
+from run_files import metric_names
 
 _VERSION = 'weights_version'
 
@@ -186,7 +187,7 @@ class Samples(Iterator):
 
   def metrics(self) -> dict[str, float]:
     """Returns the seconds that the learner has waited for samples so far."""
-    return {'replay/sample_wait_seconds': self._waited_seconds}
+    return {metric_names.SAMPLE_WAIT: self._waited_seconds}
 
 
 class WeightsWatch(finite.Watch):

@@ -50,6 +50,7 @@ def format_row(label: str, row: Mapping[str, Any]) -> str:
     row: values by their names in `run_files.metric_names`; missing ones are
       left out.
   """
+  column = functools.partial(metric_names.qualify, label)
   is_learner = label == 'learner'
   steps = metric_names.LEARNER_STEPS if is_learner else metric_names.ACTOR_STEPS
   # Every process that touches weights reports all there is about them.
@@ -60,9 +61,9 @@ def format_row(label: str, row: Mapping[str, Any]) -> str:
     weights += _part(row, metric_names.WEIGHTS_LAG, ' (lag {:.0f})')
   parts = [
     _part(row, steps, 'steps {:>7,.0f}'),
-    _part(row, f'{label}/episode_return', 'return {:>8.1f}'),
-    _part(row, f'{label}/episode_length', 'length {:>4.0f}'),
-    _part(row, f'{label}/steps_per_second', '{:>5.0f} steps/s'),
+    _part(row, column(metric_names.EPISODE_RETURN), 'return {:>8.1f}'),
+    _part(row, column(metric_names.EPISODE_LENGTH), 'length {:>4.0f}'),
+    _part(row, column(metric_names.STEPS_PER_SECOND), '{:>5.0f} steps/s'),
     *_losses(label, row),
     weights,
   ]

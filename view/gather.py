@@ -1,6 +1,7 @@
 """Finds out the state of a run from its files and from its replay server."""
 
 import collections
+import functools
 import math
 import os
 import pathlib
@@ -112,7 +113,11 @@ class Gatherer:
   def _take(self, label: str, name: str, row: metrics.Row) -> None:
     if label in self._returns:
       returns = self._returns[label]
-      if (value := row.get(f'{label}/episode_return')) is not None:
+      if (
+        value := row.get(
+          metric_names.qualify(label, metric_names.EPISODE_RETURN)
+        )
+      ) is not None:
         returns.append(value)
       if len(returns) > _MAX_RETURNS:
         del returns[::2]
@@ -166,6 +171,7 @@ class Gatherer:
 
   def _task(self, task: status.Task, phase: status.RunState) -> state.Task:
     label = task.label
+    column = functools.partial(metric_names.qualify, label)
     row = self._newest.get(task.name, {})
     # The import of a task's modules is part of its start, too.
     is_new = (
@@ -177,8 +183,8 @@ class Gatherer:
       index=task.index,
       state=status.TaskState.STARTING if is_new else task.state,
       restarts=task.restarts,
-      steps_per_second=row.get(f'{label}/steps_per_second'),
-      episode_return=row.get(f'{label}/episode_return'),
+      steps_per_second=row.get(column(metric_names.STEPS_PER_SECOND)),
+      episode_return=row.get(column(metric_names.EPISODE_RETURN)),
       version=row.get(metric_names.WEIGHTS_VERSION),
       # The learner has whatever there is.
       lag=None if label == 'learner' else row.get(metric_names.WEIGHTS_LAG),

@@ -65,6 +65,7 @@ def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
   alive = run.status.alive
   state = 'gone' if not alive and task.state in _GONE else task.state
   uptime = run.status.uptime(task)
+  rate = metric_names.qualify(task.label, metric_names.STEPS_PER_SECOND)
   address = ' '.join(task.addresses) if alive else ''
   if name in run.silent:
     address += ' (silent)'
@@ -75,7 +76,7 @@ def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
     '' if uptime is None else screen.duration(uptime),
     str(task.restarts),
     address,
-    _rate(row[0].get(f'{task.label}/steps_per_second')) if alive else '',
+    _rate(row[0].get(rate)) if alive else '',
     _weights(row[0]),
   )
 

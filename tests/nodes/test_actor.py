@@ -22,6 +22,7 @@ from nodes import (
   vector_actor,
 )
 from nodes import counter as counter_lib
+from run_files import metric_names
 
 _BAD = float('nan')
 
@@ -214,7 +215,7 @@ def test_a_bad_step_is_left_out_and_acting_goes_on(replay, name, several):
   assert finite.find(seen) is None
   # 50 was not a step, and no other is missing.
   assert acting.counter.get_counts()['actor_steps'] == 100
-  assert acting.watch.metrics() == {finite.LEFT_OUT: 1.0}
+  assert acting.watch.metrics() == {metric_names.LEFT_OUT: 1.0}
   lengths = [
     row['episode_length']
     for row in rows.rows or acting.rows

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nodes import finite
+from run_files import metric_names
 
 
 @pytest.mark.parametrize(
@@ -46,4 +47,4 @@ def test_only_the_first_stops():
   with pytest.raises(finite.NonFiniteError, match='learner/0: w is nan'):
     watch.take('learner/0: w is nan')
   watch.take('learner/0: w is nan')
-  assert watch.metrics() == {finite.LEFT_OUT: 2.0}
+  assert watch.metrics() == {metric_names.LEFT_OUT: 2.0}

@@ -15,6 +15,7 @@ import container
 from nodes import counter as counter_lib
 from nodes import counter_client, finite, learner
 from nodes.saving import checkpoint
+from run_files import metric_names
 from tests import helpers
 
 _STEPS = 20
@@ -112,7 +113,7 @@ def test_one_that_goes_on_publishes_and_saves_nothing_that_is_not_finite(
   helpers.wait_until(lambda: variables.version() == 2, 'two versions')
   assert learning.end()["['steps']"] == 2
   np.testing.assert_array_equal(variables.pull()['policy']['w'], [1, 2])
-  left_out = learning.watch.metrics()[finite.LEFT_OUT]
+  left_out = learning.watch.metrics()[metric_names.LEFT_OUT]
   assert left_out == 2 * (_STEPS - 2)
 
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from acme.utils.loggers import base
 
 from reporting import loggers
-from run_files import metric_names, metrics
+from run_files import metrics
 from tests.run_files import disks
 
 
@@ -234,18 +234,3 @@ def test_rows_outlive_a_killed_process(tmp_path):
   )
   ((*rows,),) = metrics.read(tmp_path, 'actor')
   assert [row['actor/i'] for row in rows] == list(range(100))
-
-
-@pytest.mark.parametrize(
-  'key, expected',
-  [
-    ('actor_steps', 'actor/steps'),
-    ('learner_walltime', 'learner/walltime'),
-    ('evaluator_episodes', 'evaluator/episodes'),
-    ('actor_loss', 'learner/actor_loss'),
-    ('steps', 'learner/steps'),
-    ('weights/pushes', 'weights/pushes'),
-  ],
-)
-def test_names(key, expected):
-  assert metric_names.qualify('learner', key) == expected

@@ -13,6 +13,7 @@ from gymnasium import spaces
 from nodes import finite
 from programs import environments
 from programs.environments import gym
+from run_files import metric_names
 
 
 class _Env(gymnasium.Env):
@@ -190,7 +191,7 @@ def test_what_float32_does_not_hold_may_be_left_out_as_what_is_not_finite():
   environment = _adapt(_Env(_box(np.float64), values))
   timestep = watch.try_until_finite(environment.reset, lambda: None)
   np.testing.assert_array_equal(timestep.observation, 1)
-  assert watch.metrics() == {finite.LEFT_OUT: 1.0}
+  assert watch.metrics() == {metric_names.LEFT_OUT: 1.0}
 
 
 def test_actions_in_a_dict_are_adapted_one_by_one():
