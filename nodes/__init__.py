@@ -1,1 +1,1 @@
-"""How one process of the program lives: a file for each role."""
+"""What one process of the program does while it runs: a file for each role."""

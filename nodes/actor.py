@@ -1,4 +1,4 @@
-"""The actor: acts in an environment and inserts what it sees into replay."""
+"""The actor: acts in an environment and inserts its steps into replay."""
 
 import contextlib
 
@@ -26,11 +26,11 @@ class ActorLoop(core.Worker):
     """Wraps an environment loop.
 
     Args:
-      loop: runs an episode; `steps` is its counter and sees its steps.
+      loop: runs an episode. It has `steps` as its counter and as an observer.
       logger: gets one row an episode.
-      steps: says when it is enough.
-      adder: that of the loop's actor.
-      watch: takes note of episodes that are not finite.
+      steps: says when all actors together have made enough steps.
+      adder: the adder of the loop's actor, or None.
+      watch: counts episodes that are not finite, or ends the run at one.
     """
     self._loop = loop
     self._logger = logger
@@ -39,7 +39,7 @@ class ActorLoop(core.Worker):
     self._watch = watch or finite.Watch()
 
   def run(self) -> None:
-    """Runs episodes to the limit."""
+    """Runs episodes until the steps are enough."""
     with contextlib.suppress(steps_lib.Enough):
       while not self._steps.is_enough(self.run_episode()):
         pass
@@ -54,17 +54,19 @@ class ActorLoop(core.Worker):
     return result
 
   def close(self) -> None:
-    """Counts the steps of an episode that was broken off."""
+    """Reports the steps of an episode that was broken off."""
     self._steps.close()
 
 
 class WeightsObserver(observers.EnvLoopObserver):
-  """Logs which weights an episode used; ends the loop when none can be had.
+  """Logs which weights an episode used, and ends the loop where it must end.
 
-  And when the loop is to end: Acme's asks nobody else between two steps.
+  Acme's loop asks nothing else between two steps, so each step asks two things:
 
-  Acme's `VariableClient` fetches in a future whose failure nobody reads: the
-  actor would go on with stale weights. `check` raises it in the loop instead.
+  - Is the program to stop? (`worker.check`)
+  - Did a fetch of weights fail? Acme's `VariableClient` fetches in a future and
+    never reads its error, so that the actor would go on with stale weights. The
+    source's `check` raises that error in the loop.
   """
 
   def __init__(self, variable_source: container.VariableSource):

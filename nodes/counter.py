@@ -19,10 +19,10 @@ _REPORT, _STARTS = 'report:', 'starts:'
 
 
 class GlobalCounter:
-  """Adds up what the processes report and stops the program at the limit.
+  """Adds up what all processes report, and stops the program at a limit.
 
-  Processes report totals rather than increments, so that a report sent twice,
-  or again after this process was restarted, counts once.
+  Processes report totals rather than increments, so that a report counts once
+  even if it is sent twice, or again after this process was restarted.
   """
 
   def __init__(
@@ -33,9 +33,9 @@ class GlobalCounter:
     """Goes on from the journal, or starts at zero.
 
     Args:
-      limits: counts by name, such as `ACTOR_STEPS`, at the first of which the
-        program is stopped; None runs until somebody stops it.
-      journal: keeps every report over a restart.
+      limits: counts by name, such as `ACTOR_STEPS`. The program is stopped when
+        one of them is reached; without limits it runs until it is stopped.
+      journal: saves every report, so that it outlives a restart.
     """
     self._limits = dict(limits or {})
     self._journal = journal
@@ -43,7 +43,8 @@ class GlobalCounter:
     self._values = journal.values if journal else {}
     self._reached = threading.Event()
     self._patience = patience.Patience(
-      'the journal of the counts', 'who counts waits for it, for some minutes'
+      'the journal of the counts',
+      'processes that count wait for it, for some minutes',
     )
 
   def report(
@@ -51,18 +52,30 @@ class GlobalCounter:
   ) -> dict[str, Number] | None:
     """Replaces the totals of `source`; returns the counts of the program.
 
-    None if they cannot be kept now: then they do not count, and whoever reports
-    waits, since what this tells is never lost.
+    Args:
+      source: the process that reports, by a name of its own.
+      totals: all that it has counted so far, by name.
+
+    Returns:
+      The sum over all sources, by name. None if the totals cannot be saved now:
+      then they do not count, and the process that reports has to wait. Counts
+      that were returned once are never lost.
     """
     with self._lock, self._patience.attempt():
       self._keep(_REPORT + source, dict(totals))
     return None if self._patience.error else self.get_counts()
 
   def begin(self, process: str) -> int | None:
-    """Returns how often `process` has begun before, restarts and resumes alike.
+    """Returns how often `process` has begun before, in restarts and resumes.
 
-    A process that draws it into its random key repeats no earlier episode. None
-    if it cannot be kept now.
+    A process that mixes the number into its random key repeats no earlier
+    episode.
+
+    Args:
+      process: the process's name, such as 'actor/0'.
+
+    Returns:
+      The number, or None if it cannot be saved now.
     """
     with self._lock, self._patience.attempt():
       before = self._values.get(_STARTS + process, 0)
@@ -83,14 +96,14 @@ class GlobalCounter:
     return counts
 
   def run(self) -> None:
-    """Waits for the limit or a stop; at the limit, stops the program."""
+    """Waits for a limit or a stop; at a limit, stops the program."""
     self.get_counts()
     while not self._reached.is_set():
       if lp.wait_for_stop(0.1):
         return
     logging.info('Reached one of %s.', self._limits)
     lp.stop()
-    # The counts stay to be read until everyone else has stopped.
+    # Other processes may read the counts until all of them have stopped.
     lp.wait_for_stop()
 
   def _keep(self, key: str, value: Any) -> None:
@@ -101,7 +114,7 @@ class GlobalCounter:
 
 
 class CounterHandle(base.Handle[counter_client.CounterClient]):
-  """Dereferences to a client that waits for a counter that is restarted."""
+  """Dereferences to a client that waits while the counter is restarted."""
 
   def __init__(self, address: lp.Address):
     self._address = address

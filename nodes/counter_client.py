@@ -1,4 +1,4 @@
-"""Counting in every other process, and reporting to the counter's."""
+"""How other processes count, and report what they counted to the counter."""
 
 import threading
 import time
@@ -16,14 +16,14 @@ from nodes import worker
 
 Number = int | float
 
-# A call may take the first; a counter may be away, being restarted, for the
-# second.
+# How long one call may take.
 _CALL_SECONDS = 5.0
+# How long a counter may be away, which is being restarted.
 _AWAY_SECONDS = 60.0
-# Whoever has a full disk may need as long to make room.
+# How long its disk may be full: a person may need as long to make room.
 _FULL_SECONDS = 300.0
 _RETRY_SECONDS, _FULL_RETRY_SECONDS = 0.1, 0.5
-# The counter answered, and will give the same answer again.
+# With these codes the counter has answered, and would answer the same again.
 _FINAL_CODES = ('INVALID_ARGUMENT', 'NOT_FOUND')
 
 
@@ -31,8 +31,8 @@ class CounterClient:
   """Calls a `counter.GlobalCounter` in another process, across its restarts.
 
   Attributes:
-    away_seconds: how long a call waits for a counter that does not answer.
-    full_seconds: how long for one that cannot keep what it is told.
+    away_seconds: seconds that a call waits for a counter that does not answer.
+    full_seconds: seconds that a call waits for a counter whose disk is full.
   """
 
   def __init__(self, address: str, away_seconds: float = _AWAY_SECONDS):
@@ -40,7 +40,7 @@ class CounterClient:
 
     Args:
       address: host and port of the counter's Courier server.
-      away_seconds: as the attribute.
+      away_seconds: see the attribute.
     """
     self._client = courier.Client(address, call_timeout=_CALL_SECONDS)
     self.away_seconds = away_seconds
@@ -50,19 +50,31 @@ class CounterClient:
   def report(
     self, source: str, totals: Mapping[str, Number]
   ) -> dict[str, Number]:
-    """As `GlobalCounter.report`; `ConnectionError` if it stays away."""
+    """Does what `GlobalCounter.report` does, and waits until it is saved.
+
+    Raises:
+      ConnectionError: the counter stays away, or its disk stays full.
+    """
     return self._call('report', source, dict(totals))
 
   def begin(self, process: str) -> int:
-    """As `GlobalCounter.begin`; `ConnectionError` if it stays away."""
+    """Does what `GlobalCounter.begin` does, and waits until it is saved.
+
+    Raises:
+      ConnectionError: the counter stays away, or its disk stays full.
+    """
     return self._call('begin', process)
 
   def get_counts(self) -> dict[str, Number]:
-    """As `GlobalCounter.get_counts`; `ConnectionError` if it stays away."""
+    """Returns the counts of the program, by name.
+
+    Raises:
+      ConnectionError: the counter stays away.
+    """
     return self._call('get_counts')
 
   def increment(self, **counts: Number) -> dict[str, Number]:
-    """Adds `counts`: how Acme's own `counting.Counter` calls its parent."""
+    """Adds `counts`, as Acme's own `counting.Counter` asks of its parent."""
     return self._increments.increment(**counts)
 
   def _call(self, method: str, *args: Any) -> Any:
@@ -90,14 +102,14 @@ class CounterClient:
 
 
 class Counter(counting.Counter):
-  """A process's own counter, whose totals reach the global one exactly once."""
+  """A process's own counter; the global one counts its totals exactly once."""
 
   def __init__(self, parent, prefix: str, time_delta: float = 1.0):
     """Counts under `prefix`.
 
     Args:
       parent: a client of `GlobalCounter`, or anything with its `report`.
-      prefix: counts appear as `<prefix>_<name>`, or as `<name>` if empty.
+      prefix: counts are named `<prefix>_<name>`, or `<name>` if this is empty.
       time_delta: seconds between reports; 0 reports each increment.
     """
     super().__init__(parent, prefix, time_delta)

@@ -16,33 +16,38 @@ from nodes import finite
 from nodes import schedule as schedule_lib
 
 _POLL_SECONDS = 0.2
-# Actors ask for weights every so many updates; Acme's rarest ask every 1,000th.
+# An actor asks for weights once in a number of updates, in Acme at most 1,000.
 _MAX_UPDATES = 10_000
 
 
 class PinnedSource(core.VariableSource):
-  """Gives out one version until told to go on to the newest."""
+  """Gives out one version of the variables until `advance` is called."""
 
   def __init__(self, source: container.VariableSource):
+    """Has given out nothing yet.
+
+    Args:
+      source: where the variables come from.
+    """
     self._source = source
     self._pinned: dict[tuple[str, ...], list[Any]] = {}
 
   def advance(self) -> None:
-    """Has the next call of `get_variables` take what is newest."""
+    """Makes the next call of `get_variables` take the newest version."""
     self._pinned.clear()
 
   @property
   def version(self) -> int:
-    """Of the variables given out last."""
+    """The version of the variables that were given out last."""
     return self._source.version
 
   @property
   def is_pinned(self) -> bool:
-    """Whether variables were asked for since the last `advance`."""
+    """Whether variables were given out since the last `advance`."""
     return bool(self._pinned)
 
   def newest_version(self) -> int:
-    """The version that could be had."""
+    """Returns the newest version that there is."""
     return self._source.newest_version()
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
@@ -53,7 +58,7 @@ class PinnedSource(core.VariableSource):
 
 
 class EvaluatorLoop(core.Worker):
-  """Evaluates when it is due and there is something new to evaluate."""
+  """Evaluates when an evaluation is due and there are new weights."""
 
   def __init__(
     self,
@@ -65,16 +70,16 @@ class EvaluatorLoop(core.Worker):
     schedule: schedule_lib.Schedule,
     watch: finite.Watch | None = None,
   ):
-    """Begins with an evaluation of the first weights.
+    """Makes a first evaluation due, as soon as there are weights.
 
     Args:
-      loop: runs an episode, without updating the actor, and counts it.
-      actor: that of the loop.
-      source: of the actor's weights.
-      get_counts: tells the program's counts.
+      loop: runs an episode without updating the actor, and counts it.
+      actor: the loop's actor.
+      source: where the actor's weights come from.
+      get_counts: returns the program's counts.
       logger: gets one row an episode.
       schedule: when to evaluate.
-      watch: takes note of episodes that are not finite.
+      watch: counts episodes that are not finite, or ends the run at one.
     """
     self._loop = loop
     self._actor = actor
@@ -88,9 +93,9 @@ class EvaluatorLoop(core.Worker):
     self._multiple = -1
 
   def run(self) -> None:
-    """Evaluates until stopped, and then whatever weights came last."""
+    """Evaluates until the program stops, and then the last weights."""
     while not lp.wait_for_stop(_POLL_SECONDS):
-      # In this order: what was due, and had no news, stays due.
+      # `_is_due` comes second, since it forgets that an evaluation was due.
       if self._has_news() and self._is_due():
         self.evaluate()
     if self._has_news():

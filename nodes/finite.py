@@ -1,7 +1,7 @@
-"""Numbers that are not finite, found where they arise.
+"""Finds numbers that are not finite, in the process where they arise.
 
-One NaN that is learned from makes NaN of every weight. Every role looks at the
-numbers that it makes, so the word for them has a file of its own.
+One NaN in a batch makes every weight a NaN. So each role checks the numbers
+that it makes, with what is here.
 """
 
 import math
@@ -18,7 +18,7 @@ from absl import logging
 from run_files import metric_names
 
 _T = TypeVar('_T')
-# By then it is no accident.
+# So many bad episodes in a row are no accident.
 _MAX_DROPPED_IN_A_ROW = 100
 _WAY_OUT = (
   'The run stops before anything learns from it. With --non_finite=continue '
@@ -27,10 +27,11 @@ _WAY_OUT = (
 
 
 class NonFiniteError(ArithmeticError):
-  """There is a NaN, or an infinity, where something would learn from it.
+  """A NaN or an infinity was found where something would learn from it.
 
   Attributes:
-    ends_run: a process that started again would meet it again.
+    ends_run: tells the backend to end the run, since a restarted process would
+      meet the same again.
   """
 
   ends_run = True
@@ -40,11 +41,14 @@ def find(nest: Any, name: str = '') -> str | None:
   """Returns where a nest is not finite, such as `weight['w'][3] is nan`.
 
   Args:
-    nest: of arrays and numbers; JAX's on an accelerator are waited for. What
-      has no float in it is finite.
-    name: what the nest is.
+    nest: arrays and numbers, of which those without floats are finite. Arrays
+      of JAX are waited for.
+    name: what the nest is, such as 'weight'.
+
+  Returns:
+    A text that names the first such number, or None if all are finite.
   """
-  # A step of an environment asks four times.
+  # A single array is looked at first: each step of an environment has four.
   is_leaf = isinstance(nest, (np.ndarray, float))
   leaves = [nest] if is_leaf else jax.tree_util.tree_leaves(nest)
   if all(map(_is_finite, leaves)):
@@ -67,7 +71,7 @@ def _is_finite(leaf: Any) -> bool:
   kind = getattr(getattr(leaf, 'dtype', None), 'kind', 'O')
   if kind == 'f' and not leaf.shape:
     return math.isfinite(leaf)
-  # bfloat16 and its like are `V` to NumPy.
+  # NumPy says that JAX's own types, such as bfloat16, are of kind `V`.
   if kind not in 'fcV' or (
     kind == 'V' and not jax.dtypes.issubdtype(leaf.dtype, np.inexact)
   ):
@@ -76,26 +80,26 @@ def _is_finite(leaf: Any) -> bool:
 
 
 class Watch:
-  """What one process does about numbers that are not finite."""
+  """Counts what one process leaves out since it is not finite, or stops it."""
 
   def __init__(self, stop: bool = True):
-    """Has found none so far.
+    """Has found nothing so far.
 
     Args:
-      stop: whether the first of them is an error; else it is logged.
+      stop: whether the first find is an error. Otherwise it is logged.
     """
     self._stop = stop
     self._lock = threading.Lock()
     self._found = self._dropped_in_a_row = 0
 
   def take(self, text: str) -> None:
-    """Takes note of what is not finite, and has been left out.
+    """Takes note of something that is not finite and was left out.
 
     Args:
-      text: whose it is, which it is and when it was made, without a full stop.
+      text: says where and when it was found, without a full stop at the end.
 
     Raises:
-      NonFiniteError: it is the first of a process that is to stop at it.
+      NonFiniteError: it is the first, and the process is to stop at it.
     """
     with self._lock:
       self._found += 1
@@ -103,13 +107,17 @@ class Watch:
         return
     if self._stop:
       raise NonFiniteError(f'{text}. {_WAY_OUT}') from None
-    logging.warning('%s. It is left out; more of it is only counted.', text)
+    logging.warning('%s. It is left out; more of these are only counted.', text)
 
   def drop(self, error: NonFiniteError) -> None:
-    """Takes note of an episode that is not finite, and has been left out.
+    """Takes note of an episode that is not finite and was left out.
+
+    Args:
+      error: says where and when it was found.
 
     Raises:
-      NonFiniteError: as `take`; or no episode has been finite for long.
+      NonFiniteError: it is the first, and the process is to stop at it; or too
+        many episodes in a row were not finite.
     """
     self._dropped_in_a_row += 1
     if self._dropped_in_a_row >= _MAX_DROPPED_IN_A_ROW:
@@ -126,14 +134,14 @@ class Watch:
   def try_until_finite(
     self, play: Callable[[], _T], forget: Callable[[], None]
   ) -> _T:
-    """Plays until nothing is met that is not finite; returns what `play` does.
+    """Plays again until all numbers are finite; returns what `play` returns.
 
     Args:
       play: plays an episode, or begins one.
-      forget: called when it broke off, before the next.
+      forget: called after an episode that broke off, before the next one.
 
     Raises:
-      NonFiniteError: as `drop`.
+      NonFiniteError: for the reasons that `drop` has.
     """
     while True:
       try:
@@ -143,5 +151,5 @@ class Watch:
         self.drop(error)
 
   def metrics(self) -> dict[str, float]:
-    """Returns how often something was left out, if it was."""
+    """Returns how often something was left out, or nothing if it never was."""
     return {metric_names.LEFT_OUT: float(self._found)} if self._found else {}

@@ -1,16 +1,14 @@
-"""The learner: steps on samples from replay and publishes its weights."""
+"""The learner: learns from batches of samples and publishes its weights."""
 
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import compat  # noqa: F401
 
-from absl import logging
 from acme import core
-from acme.utils import loggers
 
 import container
 from nodes import counter as counter_lib
@@ -22,7 +20,7 @@ _VERSION = 'weights_version'
 
 
 def version_saved(saved: saved_state.Saved | None) -> int:
-  """Returns the version of the weights that were saved, 0 if none were."""
+  """Returns the version of the saved weights, or 0 if nothing was saved."""
   return saved.facts[_VERSION] if saved else 0
 
 
@@ -30,13 +28,13 @@ def restore(learner: core.Learner, saved: saved_state.Saved) -> None:
   """Gives a learner the state that was saved.
 
   Raises:
-    saved_state.MismatchError: that is of another agent or network.
+    saved_state.MismatchError: it is the state of another agent or network.
   """
   learner.restore(saved.fit(learner.save()))
 
 
 class LearnerLoop(core.Worker):
-  """Alternates a learner's step with an offer of its weights."""
+  """Takes the learner's steps, and offers its weights after each of them."""
 
   def __init__(
     self,
@@ -48,20 +46,20 @@ class LearnerLoop(core.Worker):
     is_enough: Callable[[], bool] = lambda: False,
     accepts: Callable[[Any], bool] = lambda state: True,
   ):
-    """Restores the learner, if there is something saved.
+    """Restores the learner if a state was saved.
 
     Args:
-      learner: steps and tells its variables.
-      variable_names: which of them are published.
-      publisher: takes them to the variable server.
-      checkpointer: keeps the learner's state over a restart.
-      saved: what a loop like this saved, from `checkpointer.restore()`.
-      is_enough: asked before each step; ends the loop.
-      accepts: asked about each state; one that it refuses is not saved.
+      learner: takes steps and tells its variables.
+      variable_names: the names of the variables that are published.
+      publisher: takes the variables to the variable server.
+      checkpointer: saves the learner's state, so that it outlives a restart.
+      saved: a state that such a loop saved, from `checkpointer.restore()`.
+      is_enough: asked before each step; when it returns true the loop ends.
+      accepts: asked about each state; a state that it refuses is not saved.
 
     Raises:
-      saved_state.MismatchError: that is of another agent or network.
-      saved_state.UnsavableError: the learner's state cannot be saved.
+      saved_state.MismatchError: `saved` is of another agent or network.
+      leaves.UnsavableError: the learner's state cannot be saved.
     """
     self._learner = learner
     self._variable_names = tuple(variable_names)
@@ -72,7 +70,7 @@ class LearnerLoop(core.Worker):
     if saved is not None:
       restore(learner, saved)
     elif checkpointer is not None:
-      # Rather now than when there is something to lose.
+      # Finds now that a state cannot be saved, when there is nothing to lose.
       saved_state.to_bytes(learner.save(), {})
 
   def run(self) -> None:
@@ -85,7 +83,7 @@ class LearnerLoop(core.Worker):
         self.checkpoint()
 
   def checkpoint(self) -> None:
-    """Saves the learner and its weights' version, if they are to be kept."""
+    """Saves the learner and the version of its weights, if that is wanted."""
     if self._checkpointer is None:
       return
     state = self._learner.save()
@@ -95,18 +93,18 @@ class LearnerLoop(core.Worker):
       self._checkpointer.postpone()
 
   def close(self) -> None:
-    """Saves the learner for the last time, and says so if it cannot be."""
+    """Saves the learner a last time, and prints a line if that fails."""
     self.checkpoint()
     if self._checkpointer:
       self._checkpointer.close()
 
   def step(self) -> None:
-    """Takes one learner step and offers the weights that it made."""
+    """Takes one step and offers the weights that it made."""
     self._learner.step()
     self.publish()
 
   def publish(self) -> None:
-    """Offers the learner's weights to the publisher."""
+    """Offers the learner's weights to the publisher, which may skip them."""
     self._publisher.publish(
       lambda: named_variables(self._learner, self._variable_names)
     )
@@ -119,25 +117,30 @@ class LearnerLoop(core.Worker):
 def named_variables(
   source: core.VariableSource, names: Sequence[str]
 ) -> dict[str, Any]:
-  """Returns the variables as the table holds them: a nest by name."""
+  """Returns variables as the variable server's table has them: a nest by name.
+
+  Args:
+    source: a learner, or another source of variables.
+    names: what to ask its `get_variables` for.
+  """
   return dict(zip(names, source.get_variables(names), strict=True))
 
 
 class Samples(Iterator):
-  """A dataset's batches, fetched ahead in the background and counted.
+  """A dataset's batches, fetched ahead by a background thread.
 
-  Reverb waits for samples inside C++, where no Python signal gets through; here
-  only a background thread waits there.
+  Reverb waits for samples inside C++, where no Python signal gets through. Only
+  the background thread waits there, and it need not end.
   """
 
   _POLL_SECONDS = 0.2
 
   def __init__(self, dataset: Iterator[Any], buffer_size: int = 2):
-    """Wraps `dataset`; the background thread starts at the first `next`.
+    """Wraps a dataset; the background thread starts at the first `next`.
 
     Args:
-      dataset: yields batches; an error it raises is raised by `next` here.
-      buffer_size: how many batches are kept ready.
+      dataset: yields batches. An error that it raises is raised by `next`.
+      buffer_size: how many batches are fetched ahead.
     """
     self._dataset = dataset
     self._buffer: queue.Queue = queue.Queue(buffer_size)
@@ -158,9 +161,10 @@ class Samples(Iterator):
       self._waited_seconds += time.monotonic() - start
 
   def stop(self) -> None:
-    """Ends the thread that waits for a batch, or will.
+    """Makes `next` raise `SystemExit`, now and from now on.
 
-    It may be one of Acme's, in which `SystemExit` ends what it prefetches.
+    The thread that calls `next` may be one that Acme prefetches with, which
+    this ends.
     """
     self._is_stopped = True
 
@@ -191,84 +195,34 @@ class Samples(Iterator):
 
 
 class WeightsWatch(finite.Watch):
-  """What the learner does about weights that are not finite."""
+  """Refuses weights that are not finite, and counts or stops at them."""
 
   def __init__(self, counter: counter_client.Counter, stop: bool):
-    """As `finite.Watch`.
+    """Has found nothing so far.
 
     Args:
-      counter: of the learner's steps.
-      stop: as there.
+      counter: counts the learner's steps.
+      stop: whether the first find is an error. Otherwise it is logged.
     """
     super().__init__(stop)
     self._counter = counter
 
   def where(self) -> str:
-    """Says whose weights they are, and at which step."""
+    """Returns a text that names this process and its step."""
     counts = self._counter.known_counts()
     return f'learner/0, after step {counts.get(counter_lib.LEARNER_STEPS, 0):,}'
 
   def accepts(self, values: Any) -> bool:
     """Returns whether weights, or a learner's state, are finite.
 
+    Args:
+      values: a nest of arrays and numbers.
+
     Raises:
-      finite.NonFiniteError: as `take`.
+      finite.NonFiniteError: they are the first that are not, and the process is
+        to stop at them.
     """
     found = finite.find(values, 'weight')
     if found is not None:
       self.take(f'{self.where()}: the {found}')
     return found is None
-
-
-class WithLossesWatched(loggers.Logger):
-  """A logger that says so, once, when a loss is not finite."""
-
-  _EVERY_SECONDS = 1.0
-
-  def __init__(self, logger: loggers.Logger, where: Callable[[], str]):
-    """Wraps a logger.
-
-    Args:
-      logger: gets every row.
-      where: says whose losses they are, and at which step.
-    """
-    self._logger = logger
-    self._where = where
-    self._looked_at = float('-inf')
-
-  def write(self, data: Mapping[str, Any]) -> None:
-    # Reading a loss waits for the device that computes it.
-    if time.monotonic() - self._looked_at >= self._EVERY_SECONDS:
-      self._looked_at = time.monotonic()
-      self._look({name: data[name] for name in data if 'loss' in name})
-    self._logger.write(data)
-
-  def _look(self, losses: Mapping[str, Any]) -> None:
-    found = finite.find(losses)
-    if found is not None:
-      logging.warning('%s: the loss %s.', self._where(), found)
-      self._looked_at = float('inf')
-
-  def close(self) -> None:
-    self._logger.close()
-
-
-class WithMetrics(loggers.Logger):
-  """A logger that adds what the sources report to every row."""
-
-  def __init__(
-    self,
-    logger: loggers.Logger,
-    sources: Sequence[Callable[[], Mapping[str, float]]],
-  ):
-    self._logger = logger
-    self._sources = tuple(sources)
-
-  def write(self, data: Mapping[str, Any]) -> None:
-    row = dict(data)
-    for source in self._sources:
-      row.update(source())
-    self._logger.write(row)
-
-  def close(self) -> None:
-    self._logger.close()

@@ -1,4 +1,4 @@
-"""An environment that lets no bad number through, and is closed once."""
+"""An environment that lets only finite numbers through, and is closed once."""
 
 import threading
 from typing import Any
@@ -11,19 +11,22 @@ from acme import wrappers
 
 from nodes import finite
 
-# What a step may take that is under way when the environment is to be closed.
+# How long to wait for a step under way when the environment is to be closed.
 _LAST_STEP_SECONDS = 1.0
 
 
 class SafeEnvironment(wrappers.EnvironmentWrapper):
-  """Looks at what goes in and comes out; every process has such ones."""
+  """Checks an environment's actions, rewards, discounts and observations.
+
+  Actors and evaluators wrap each of their environments in one of these.
+  """
 
   def __init__(self, environment: dm_env.Environment, name: str):
     """Wraps an environment.
 
     Args:
-      environment: which nobody else closes.
-      name: of the process, for errors: `actor/0`.
+      environment: the environment, which nothing else closes.
+      name: the process's name for errors, such as `actor/0`.
     """
     super().__init__(environment)
     self._name = name
@@ -32,6 +35,12 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     self._is_closed = False
 
   def reset(self) -> dm_env.TimeStep:
+    """Begins an episode.
+
+    Raises:
+      NonFiniteError: the observation is not finite.
+      SystemExit: the environment is closed.
+    """
     self._episodes += 1
     self._episode_steps = 0
     timestep = self._call(self.environment.reset)
@@ -39,6 +48,13 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     return timestep
 
   def step(self, action: Any) -> dm_env.TimeStep:
+    """Takes a step.
+
+    Raises:
+      NonFiniteError: the action, or what the environment returned, is not
+        finite.
+      SystemExit: the environment is closed.
+    """
     self._steps += 1
     self._episode_steps += 1
     self._check('action', action)
@@ -49,7 +65,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     return timestep
 
   def close(self) -> None:
-    """Closes it, unless it is closed, or hangs in a step."""
+    """Closes the environment, unless it is closed, or hangs in a step."""
     if self._is_closed:
       return
     if not self._in_use.acquire(timeout=_LAST_STEP_SECONDS):
@@ -63,7 +79,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
 
   def _call(self, method, *args) -> dm_env.TimeStep:
     with self._in_use:
-      if self._is_closed:  # A loop that nobody waits for goes on.
+      if self._is_closed:  # The loop was left running when its process ended.
         raise SystemExit
       return method(*args)
 

@@ -11,9 +11,11 @@ class Schedule:
   """When to evaluate, and how thoroughly.
 
   Attributes:
-    every_seconds: since the evaluation before began, or None.
-    every_learner_steps: at each multiple of so many, or None.
-    episodes: of one evaluation.
+    every_seconds: seconds from the beginning of one evaluation to the beginning
+      of the next, or None.
+    every_learner_steps: evaluates at each multiple of this number of the
+      learner's steps, or None.
+    episodes: the number of episodes of one evaluation.
   """
 
   every_seconds: float | None = None
@@ -22,14 +24,14 @@ class Schedule:
 
 
 def parse(text: str) -> tuple[Schedule, ...]:
-  """Returns the schedules of a text such as `1000steps*5,30s`.
+  """Returns the schedules that a text such as `1000steps*5,30s` describes.
 
   Args:
-    text: for each evaluator a number of seconds or of learner steps, with a
+    text: for each evaluator a number of seconds or of learner steps, with the
       number of episodes if it is not one.
 
   Raises:
-    ValueError: it is not of that form.
+    ValueError: the text is not of that form.
   """
   return tuple(_parse(part.strip()) for part in text.split(',') if part.strip())
 

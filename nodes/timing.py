@@ -1,4 +1,4 @@
-"""Where a process's time goes: how long calls take, by what they are for."""
+"""What a process spends its time on: how long calls take, by their purpose."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ from acme import core
 from run_files import patience, whole_files
 
 _T = TypeVar('_T')
-# How long a killed process may have been at it without leaving a word.
+# The times of so many last seconds may be lost when the process is killed.
 _WRITE_SECONDS = 5.0
 
 ENVIRONMENT = {'reset': 'environment', 'step': 'environment'}
@@ -29,22 +29,22 @@ SAMPLES = {'_next': 'sample wait'}
 
 
 class Timer(Protocol):
-  """Times the methods of objects, or leaves them as they are."""
+  """Times the methods of objects, or leaves the objects as they are."""
 
   def time(self, target: _T, names: Mapping[str, str]) -> _T:
-    """Returns the object, of which some methods are timed from now on.
+    """Returns the same object; from now on some of its methods are timed.
 
     Args:
-      target: has the methods.
-      names: what each method is for, by its name.
+      target: the object, or None where there is nothing to time.
+      names: the purpose of each method, by the method's name.
     """
 
   def close(self) -> None:
-    """Writes what was found."""
+    """Writes the times."""
 
 
 class NoTimer:
-  """Leaves everything as it is."""
+  """Times nothing."""
 
   def time(self, target: _T, names: Mapping[str, str]) -> _T:
     return target
@@ -54,19 +54,20 @@ class NoTimer:
 
 
 class TreeTimer:
-  """Writes a tree of what calls are for, a call within a call beneath it."""
+  """Writes the times as a tree: a call within a call stands below it."""
 
   def __init__(self, path: str):
-    """Times from the first call on, and adds to what the file has.
+    """Measures from the first call on, and adds to the times in the file.
 
     So a restarted process, or a resumed run, forgets nothing.
 
     Args:
-      path: of the JSON file, an object by the path in the tree with `seconds`
-        and `calls`; the path '' has the seconds of all since the first call.
+      path: the JSON file: an object with `seconds` and `calls` for each path in
+        the tree, such as 'policy/weights'. The path '' has all seconds since
+        the first call.
 
     Raises:
-      OSError: the file's folder cannot be made, or the file not be read.
+      OSError: the file's folder cannot be made, or the file cannot be read.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     self._path = path
@@ -83,7 +84,7 @@ class TreeTimer:
     self._thread = threading.local()
 
   def time(self, target: _T, names: Mapping[str, str]) -> _T:
-    if target is None:  # As an adder that is not needed.
+    if target is None:  # An agent may need no adder.
       return target
     for method, name in names.items():
       setattr(target, method, self._timed(getattr(target, method), name))
@@ -112,7 +113,8 @@ class TreeTimer:
     with self._lock:
       if self._began is None:
         self._began = self._written = began
-      self._began = min(self._began, began)  # That of a call around others.
+      # A call that has others within it ends after them and began before.
+      self._began = min(self._began, began)
       total = self._totals.setdefault(path, [0.0, 0])
       total[0] += ended - began
       total[1] += 1
@@ -130,15 +132,15 @@ class TreeTimer:
 
 
 class Trace:
-  """Has JAX trace some steps of a learner, for TensorBoard or Perfetto."""
+  """Lets JAX trace some steps of a learner, for TensorBoard or Perfetto."""
 
   _FIRST, _LAST = 100, 120
 
   def __init__(self, directory: str | None):
-    """Traces nothing yet: the first steps compile.
+    """Traces nothing yet, since the first steps compile.
 
     Args:
-      directory: gets the trace; without one there is none.
+      directory: the folder that gets the trace. None makes no trace.
     """
     self._directory = directory
     self._steps = 0

@@ -1,4 +1,4 @@
-"""The actor of several environments: one policy call steps them all."""
+"""The actor of several environments: one call of the policy steps them all."""
 
 import contextlib
 import dataclasses
@@ -26,16 +26,16 @@ from nodes import steps as steps_lib
 class BatchedPolicy:
   """The policy of a `GenericActor`, for a batch of episodes.
 
-  Each episode has a random key and a state of its own: row by row it acts as
-  the actor itself would, up to the order in which floats are summed.
+  Each row of the batch is an episode, with a random key and a state of its own.
+  It acts as the actor itself would, up to the order in which floats are summed.
   """
 
   def __init__(self, actor: core.Actor, random_keys: jax.Array):
     """Takes the policy out of an actor.
 
     Args:
-      actor: holds it, and keeps its parameters up to date.
-      random_keys: uint32[batch, 2], one for each row's episodes.
+      actor: has the policy, and keeps its parameters up to date.
+      random_keys: uint32[batch, 2], a key for the episodes of each row.
 
     Raises:
       TypeError: the actor does not show its policy.
@@ -55,7 +55,7 @@ class BatchedPolicy:
       return action, get_extras(state), state
 
     def act_either(parameters, observation, state, first_state, is_first):
-      # The two may differ in structure, as those of Acme's PPO do.
+      # States differ in structure before and after a first step, as in PPO.
       later = act(parameters, observation, state)
       first = act(parameters, observation, first_state)
       return jax.tree_util.tree_map(
@@ -75,7 +75,7 @@ class BatchedPolicy:
     self._is_first = np.ones(len(random_keys), bool)
 
   def begin(self, row: int) -> None:
-    """Begins an episode in a row."""
+    """Begins an episode in a row of the batch."""
     self._keys[row], key = jax.random.split(self._keys[row])
     self._first_states = self._replace_row(self._first_states, row, key)
     self._is_first[row] = True
@@ -85,7 +85,10 @@ class BatchedPolicy:
     """Returns each row's action and what its adder keeps beside it.
 
     Args:
-      observations: a nest a row, each as the environment gave it.
+      observations: a nest for each row, as its environment returned it.
+
+    Returns:
+      For each row the action and the extras, nests of NumPy arrays.
     """
     batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
     parameters = acme_internals.parameters(self._actor)
@@ -106,12 +109,12 @@ class BatchedPolicy:
     ]
 
   def update(self) -> None:
-    """Takes newer parameters, if there are any."""
+    """Fetches newer parameters, if there are any."""
     self._actor.update()
 
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
-  # Where `GenericActor` acts, whatever accelerators there are.
+  # `GenericActor` acts on the CPU, whatever accelerators there are.
   return jax.jit(function, backend='cpu')
 
 
@@ -120,9 +123,9 @@ class Lane:
   """One environment and the episode in it.
 
   Attributes:
-    environment: of this lane alone, as is all else.
-    adder: records the steps.
-    observers: see the steps.
+    environment: the environment, which no other lane has.
+    adder: records the steps, or None. No other lane has it.
+    observers: see every step.
   """
 
   environment: dm_env.Environment
@@ -155,11 +158,15 @@ class Lane:
     )
 
   def forget(self) -> None:
-    """Has the adder begin anew, where the episode breaks off."""
+    """Makes the adder start anew, when the episode breaks off."""
     acme_internals.forget_episode(self.adder)
 
   def end(self, counter: steps_lib.StepCounter) -> dict[str, Any]:
-    """Counts the episode; returns the row that Acme's loop would."""
+    """Counts the episode; returns the row that Acme's loop would return.
+
+    Args:
+      counter: counts the episode and its steps.
+    """
     row = {
       'episode_length': self._steps,
       'episode_return': self._return,
@@ -185,11 +192,11 @@ class VectorActorLoop(core.Worker):
     """Makes the loop.
 
     Args:
-      lanes: a row of the policy's batch each; `steps` sees their steps.
-      policy: acts in all of them at once.
+      lanes: the rows of the policy's batch. `steps` is an observer of each.
+      policy: acts in all lanes at once.
       logger: gets one row an episode.
-      steps: counts each episode as it ends, and says when it is enough.
-      watch: takes note of episodes that are not finite.
+      steps: counts each episode as it ends, and says when the steps are enough.
+      watch: counts episodes that are not finite, or ends the run at one.
     """
     self._lanes = tuple(lanes)
     self._policy = policy
@@ -198,7 +205,7 @@ class VectorActorLoop(core.Worker):
     self._watch = watch or finite.Watch()
 
   def run(self) -> None:
-    """Runs episodes to the limit."""
+    """Runs episodes until the steps are enough."""
     for index in range(len(self._lanes)):
       self._begin(index)
     with contextlib.suppress(steps_lib.Enough):
@@ -206,7 +213,7 @@ class VectorActorLoop(core.Worker):
         self._step()
 
   def close(self) -> None:
-    """Counts the steps of episodes that were broken off."""
+    """Reports the steps of episodes that were broken off."""
     self._steps.close()
 
   def _begin(self, index: int) -> None:

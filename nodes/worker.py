@@ -1,12 +1,12 @@
 """Runs a role's loop so that a stop always gets through to it.
 
-Every role needs this, so it has a file of its own. A loop that waits inside C++
-(a full replay, a server that is gone) runs no Python signal handler. Here the
-loop has a thread of its own, and the node's thread stays free to act on a stop.
+A loop that waits inside C++ (for room in replay, or for a server that is gone)
+runs no Python signal handler. Here the loop has a thread of its own, and the
+node's main thread stays free to act on a stop.
 
-A loop looks at whether it is to end by `check`. One that does not, for it is
-somebody else's, is interrupted wherever it is; one that waits outside Python is
-left there.
+A loop of this program calls `check` to find out whether it must end. Another
+loop, such as Acme's, is interrupted wherever it is. A loop that waits outside
+Python cannot be interrupted, and is left there.
 """
 
 import contextlib
@@ -31,26 +31,26 @@ import container
 
 _T = TypeVar('_T')
 _POLL_SECONDS = 0.2
-# What is being made may take so long to be there, from a stop on.
+# How long a node may go on being made after a stop.
 _MAKING_SECONDS = 2.5
-# What is to end with its process rather than by its destructor.
+# Things that end with their process rather than by their destructors.
 _kept: list[Any] = []
 
 
 def keep(thing: Any) -> None:
-  """Keeps the destructors of a thing from being called, and of all it holds.
+  """Keeps a thing alive to the end of its process, and all that it holds.
 
-  Those of Reverb's servers and writers wait for rate limiters, which at the end
-  of a run nobody frees any more.
+  So no destructor is called. Those of Reverb's servers and writers wait for
+  rate limiters, which no other process frees any more at the end of a run.
   """
   _kept.append(thing)
 
 
 def check() -> None:
-  """Ends the loop of a `StoppableWorker`, if it is to; else does nothing.
+  """Ends the loop of a `StoppableWorker` if it must end.
 
   Raises:
-    SystemExit: it is called in the thread of a loop that is to end.
+    SystemExit: this is the thread of a loop that must end.
   """
   thread = threading.current_thread()
   if isinstance(thread, _LoopThread) and thread.is_to_end.is_set():
@@ -59,11 +59,12 @@ def check() -> None:
 
 @contextlib.contextmanager
 def making() -> Iterator[None]:
-  """Has a stop soon end this process, which has nothing to save, meanwhile.
+  """Lets a stop end this process while a node is being made.
 
-  What a node is made of may wait for its servers, or compile, and looks at
-  nothing else. Elsewhere than in the main thread of a process this does
-  nothing: there the process is not the node's own.
+  To make a node may mean to wait for servers, or to compile, where nothing
+  looks for a stop; and a node that is not made yet has nothing to save. In
+  another thread than the main thread this does nothing, since the process is
+  not the node's own.
   """
   if threading.current_thread() is not threading.main_thread():
     yield
@@ -85,15 +86,16 @@ def making() -> Iterator[None]:
 
 
 def make(function: Callable[[], _T]) -> _T:
-  """Returns what a function makes for a node; see `making`."""
+  """Returns what a function makes for a node; a stop ends it, see `making`."""
   with making():
     return function()
 
 
 class Node(launchpad_internals.CourierNode):
-  """A Courier node that a stop ends while it is still being made, too."""
+  """A Courier node that a stop ends also while it is still being made."""
 
   def construct_instance(self) -> Any:
+    """Returns the object to serve; a stop ends the process meanwhile."""
     return make(super().construct_instance)
 
 
@@ -101,15 +103,16 @@ class Node(launchpad_internals.CourierNode):
 def exits_fail() -> Iterator[None]:
   """Makes `sys.exit` a failure, unless the program stops.
 
-  An environment that calls it would end its process as if all were done.
+  Otherwise an environment that calls it would end its process as if its work
+  was done.
 
   Raises:
-    RuntimeError: it was called; `__cause__` says where.
+    RuntimeError: `sys.exit` was called; `__cause__` says where.
   """
   try:
     yield
   except SystemExit as e:
-    # The launcher, which makes some parts first, has no manager.
+    # In the launcher, which makes some parts as well, there is no manager.
     manager = launchpad_internals.find_worker_manager()
     if manager is not None and manager.wait_for_stop(0):
       raise
@@ -120,10 +123,10 @@ def exits_fail() -> Iterator[None]:
 
 
 class StoppableWorker(core.Worker):
-  """A worker that ends soon after a stop and then closes what it was given.
+  """A worker that ends soon after a stop and then closes its resources.
 
-  All public methods of the worker are served as well, so a program whose run
-  loops are disabled can be stepped through its handles.
+  All public methods of the wrapped worker are served as well, so that a program
+  whose run loops are disabled can be stepped through its handles.
   """
 
   def __init__(
@@ -137,14 +140,16 @@ class StoppableWorker(core.Worker):
     """Wraps `worker`.
 
     Args:
-      worker: what runs.
-      close: called in this order when the worker has ended or was given up,
-        also after a failure; one that raises does not keep the next from it.
-      on_stop: called when the worker is to end, to end a wait of its: that it
-        then meets `StopIteration`, or a client that is closed, is no failure.
-      stop_seconds: how long a worker that is to end may take for it; half of
-        that before it is interrupted.
-      linger_seconds: how long a stopped worker may go on before it is to end.
+      worker: has the `run` that is to be stopped.
+      close: called one after the other when the worker has ended or was left,
+        also after a failure. The next is called even if one raises.
+      on_stop: called when the worker must end, to end what it waits for. If it
+        then fails with `StopIteration`, or as its client is closed, that is no
+        failure of the node.
+      stop_seconds: how long the worker may take to end, in seconds. After half
+        of it the worker is interrupted.
+      linger_seconds: how long the worker may go on after a stop before it must
+        end, in seconds.
     """
     self._worker = worker
     self._close = tuple(close)
@@ -165,7 +170,7 @@ class StoppableWorker(core.Worker):
     """Runs the worker until it ends, fails, or the program stops.
 
     Raises:
-      Exception: whatever the worker raised, or else the first error in closing.
+      Exception: the worker's error, or else the first error in closing.
     """
     loop = _LoopThread(self._worker.run)
     try:
@@ -174,7 +179,7 @@ class StoppableWorker(core.Worker):
       if loop.is_alive():
         self._end(loop)
     finally:
-      # What a loop that was left meets in closed clients is no failure.
+      # Read before anything is closed: a loop that was left may then fail.
       error = loop.error
       keep(self._worker)
       close_error = self._close_all()
@@ -200,7 +205,7 @@ class StoppableWorker(core.Worker):
     for close in self._close:
       try:
         close()
-      except Exception as e:  # The others must be closed all the same.
+      except Exception as e:  # The others must be closed nevertheless.
         logging.exception('Closing failed')
         first_error = first_error or e
     return first_error
@@ -210,14 +215,14 @@ class _LoopThread(threading.Thread):
   """A thread that keeps the exception its target raised.
 
   Attributes:
-    is_to_end: set when it is.
-    error: what the target failed with, of itself.
+    is_to_end: set when the loop must end.
+    error: the error of the target itself, not one that a stop has caused.
   """
 
   def __init__(self, target: Callable[[], None]):
     super().__init__(daemon=True, name='loop')
     self._loop = target
-    # Launchpad keeps both by thread.
+    # Launchpad keeps both for each thread.
     self._context = context.get_context()
     self._manager = worker_manager.get_worker_manager()
     self._is_interrupted = False
@@ -238,16 +243,17 @@ class _LoopThread(threading.Thread):
         self.error = e
     except BaseException as e:
       if self._is_interrupted:
-        # Code between may have made another error of it.
+        # Code in between may have turned `SystemExit` into another error.
         logging.info('The loop was interrupted: %s: %s', type(e).__name__, e)
       else:
         self.error = e
 
   def interrupt(self) -> None:
-    """Raises `SystemExit` in it, wherever it is in Python.
+    """Raises `SystemExit` in the thread, wherever it is in Python.
 
-    Where that is a destructor or a callback of the garbage collector, Python
-    drops the error, and would print it: the next one gets through.
+    In a destructor or a callback of the garbage collector Python drops the
+    error, and would print it. So it is not printed, and `StoppableWorker` calls
+    this again until the loop has ended.
     """
     if not self._is_interrupted:
       self._is_interrupted = True
@@ -259,6 +265,6 @@ class _LoopThread(threading.Thread):
     )
 
   def _on_dropped(self, hook: Callable[[Any], None], dropped: Any) -> None:
-    is_ours = threading.current_thread() is self
-    if not (is_ours and dropped.exc_type is SystemExit):
+    is_own_thread = threading.current_thread() is self
+    if not (is_own_thread and dropped.exc_type is SystemExit):
       hook(dropped)

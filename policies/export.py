@@ -1,7 +1,7 @@
-"""Keeps a run's policy, for `policies.policy` to load where no run is.
+"""Writes a run's policy to a folder, which `policies.policy` loads elsewhere.
 
-The policy is the evaluator's: the pure functions inside its actor, as StableHLO
-and with the learner's parameters apart.
+It is the evaluator's policy: the pure functions inside its actor, as StableHLO,
+and the learner's parameters in a file of their own.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ from programs import experiment as experiment_lib
 from programs import seeding, variable_tables
 from run_files import whole_folders
 
-# Actors act there, whatever the learner has.
+# Actors act on the CPU, whatever accelerator the learner has.
 _PLATFORM = 'cpu'
 _RANDOM_IMPLEMENTATION = 'threefry2x32'
 
 
 class ExportError(RuntimeError):
-  """A policy cannot be exported; its text says why."""
+  """A policy cannot be exported; the message says why."""
 
 
 def export_newest(
@@ -42,12 +42,12 @@ def export_newest(
   """Writes the policy in the learner's newest checkpoint to a folder.
 
   Args:
-    experiment: of the run that made it, and that may still go on.
-    directory: to write; one that is there is replaced at once and as a whole.
+    experiment: the experiment of the run, which may still go on.
+    directory: the folder to write. An earlier one is replaced as a whole.
 
   Raises:
     DamagedError: there are checkpoints, and none is whole.
-    MismatchError: the run was of another agent or network.
+    MismatchError: the run had another agent or other networks.
     ExportError: there is no checkpoint, or the policy cannot be exported.
     OSError: the folder cannot be written.
   """
@@ -75,9 +75,9 @@ def export(
   """Writes the evaluator's policy, with a learner's variables, to a folder.
 
   Args:
-    experiment: whose evaluator it is.
-    variable_source: has the variables, as a learner does.
-    directory: to write, as for `export_newest`.
+    experiment: the experiment that has the evaluator.
+    variable_source: tells the variables, as a learner does.
+    directory: the folder to write. An earlier one is replaced as a whole.
 
   Raises:
     ExportError: the policy cannot be exported.
@@ -92,12 +92,12 @@ def export(
       'which is made of pure functions'
     )
   pure = acme_internals.pure_functions(actor)
-  nest = acme_internals.parameters(actor)
-  parameters = _named_leaves(nest)
-  functions = _functions(pure, nest, spec)
+  parameters = acme_internals.parameters(actor)
+  named = _named_leaves(parameters)
+  exported = _export_functions(pure, parameters, spec)
   content = {
-    policy.PARAMETERS: safetensors.numpy.save(parameters),
-    **{name: f.mlir_module_serialized for name, f in functions.items()},
+    policy.PARAMETERS: safetensors.numpy.save(named),
+    **{name: f.mlir_module_serialized for name, f in exported.items()},
   }
   description = {
     'format': policy.FORMAT,
@@ -108,8 +108,8 @@ def export(
     },
     'random_implementation': _RANDOM_IMPLEMENTATION,
     'random_key': np.asarray(pure.random_key).tolist(),
-    'parameters': list(parameters),
-    'functions': {name: _signature(f) for name, f in functions.items()},
+    'parameters': list(named),
+    'functions': {name: _signature(f) for name, f in exported.items()},
     'sha256': {
       name: hashlib.sha256(data).hexdigest() for name, data in content.items()
     },
@@ -124,7 +124,7 @@ def make_actor(
 ) -> core.Actor:
   """Returns the actor of the experiment's first evaluator."""
   spec = experiment.get_environment_spec()
-  # As the default evaluator splits it.
+  # `evaluators.DefaultEvaluatorFactory` splits the key alike.
   _, actor_key = jax.random.split(
     seeding.process_key(experiment.seed, 'evaluator')
   )
@@ -139,7 +139,11 @@ def make_actor(
 
 
 def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
-  """Returns the leaves by their paths, in order."""
+  """Returns the leaves by their paths, in JAX's order.
+
+  Raises:
+    ExportError: a leaf is not finite, or two leaves have one path.
+  """
   leaves, _ = jax.tree_util.tree_flatten_with_path(parameters)
   named = {
     jax.tree_util.keystr(path, simple=True, separator='/'): np.asarray(
@@ -155,18 +159,24 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
   return named
 
 
-def _functions(
+def _export_functions(
   pure: acme_internals.PureFunctions,
   parameters: Any,
   spec: specs.EnvironmentSpec,
 ) -> dict[str, jax.export.Exported]:
-  """Returns the policy's functions, of lists of leaves in place of nests."""
+  """Returns the policy's functions by the names of their files.
+
+  They take and return lists of leaves where the actor's have nests.
+
+  Raises:
+    ExportError: JAX cannot export one, or they do not fit each other.
+  """
   parameters, parameters_tree = _types(parameters)
   state, state_tree = _types(jax.eval_shape(pure.init, pure.random_key))
   observation, observation_tree = _types(spec.observations)
 
   def begin(random_key):
-    # As `GenericActor.observe_first` does.
+    # `GenericActor.observe_first` splits the key alike.
     random_key, key = jax.random.split(random_key)
     return random_key, jax.tree_util.tree_leaves(pure.init(key))
 
@@ -220,7 +230,7 @@ def _outputs(exported: jax.export.Exported) -> Any:
 
 
 def _signature(exported: jax.export.Exported) -> dict[str, Any]:
-  """Returns all of an exported function but its code, for `policy.load`."""
+  """Returns what `functions.rebuild` needs besides the function's code."""
   inputs, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
   return {
     'name': exported.fun_name,
@@ -234,13 +244,14 @@ def _signature(exported: jax.export.Exported) -> dict[str, Any]:
 
 
 def _describe_types(part: Any) -> Any:
+  """Returns types as `functions.rebuild` reads them: a leaf's, or a list's."""
   if isinstance(part, list):
     return {'leaves': [_describe_types(leaf) for leaf in part]}
   return [str(part.dtype), list(part.shape)]
 
 
 def _describe(spec: Any) -> dict[str, Any]:
-  """Returns a nest of specs as JSON, in the order of its leaves for JAX."""
+  """Returns a nest of specs as `nests` reads them, leaves in JAX's order."""
   if isinstance(spec, Mapping):
     leaves, _ = jax.tree_util.tree_flatten_with_path(
       spec, is_leaf=lambda x: x is not spec
@@ -263,7 +274,7 @@ def _describe(spec: Any) -> dict[str, Any]:
 
 
 def _bound(values: np.ndarray) -> Any:
-  """Returns nested lists of numbers, with None for what JSON has not."""
+  """Returns nested lists of numbers, with None for an infinity."""
   if np.ndim(values):
     return [_bound(value) for value in values]
   return values.item() if np.isfinite(values) else None

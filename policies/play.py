@@ -1,4 +1,4 @@
-"""Plays a kept policy, as its run's evaluator did."""
+"""Plays an exported policy in an environment."""
 
 import pathlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,12 @@ from programs import environments
 
 
 class Episode(NamedTuple):
-  """What one episode came to: the sum of rewards, and steps."""
+  """The result of one episode.
+
+  Attributes:
+    episode_return: the sum of the rewards.
+    length: the number of steps.
+  """
 
   episode_return: float
   length: int
@@ -24,18 +29,18 @@ def play(
   num_episodes: int,
   on_frame: Callable[[dm_env.Environment], None] = lambda _: None,
 ) -> Iterator[Episode]:
-  """Plays episodes.
+  """Plays episodes as the run's evaluator would; yields each when it ends.
 
   Args:
-    path: of the policy's folder.
+    path: the policy's folder.
     env: the environment's name.
-    seed: of the environment.
-    num_episodes: how many.
+    seed: the environment's seed, a uint32.
+    num_episodes: how many episodes to play.
     on_frame: called with the environment after each reset and each step.
 
   Raises:
     own_modules.OwnCodeError: the environment raised.
-    policy.PolicyError: the folder holds none.
+    policy.PolicyError: the folder holds no policy.
   """
   act = policy.load(path)
   with environments.own_code(env):

@@ -1,65 +1,74 @@
-"""A run's policy afterwards, with JAX, NumPy and safetensors alone.
+"""A run's policy, for use without this program: with JAX, NumPy, safetensors.
 
   act = policy.load('runs/.../policy')
   act.reset()                # at the start of each episode
   action = act(observation)
 
-Nothing here may import the rest of the program: neither Reverb nor TensorFlow
-runs where a policy is used. `policies.export` writes the folder:
+Nothing here may import the rest of the program, `policies.nests` and
+`policies.functions` aside: neither Reverb nor TensorFlow runs where a policy is
+used. `policies.export` writes the folder:
 
 policy.json             what the policy takes and gives, and the files' hashes
-parameters.safetensors  by name, in the order in which `act` takes them
+parameters.safetensors  arrays by name; policy.json has their order for `act`
 begin.stablehlo         key -> (key of the next episode, state)
 act.stablehlo           (parameters, state, observation) -> (action, state)
 """
 
-import dataclasses
 import hashlib
 import json
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.export
-import jax.numpy as jnp
 import numpy as np
 import safetensors
+
+from policies import functions, nests
 
 FORMAT = 'launchpad-rl policy 1'
 DESCRIPTION = 'policy.json'
 PARAMETERS = 'parameters.safetensors'
 BEGIN, ACT = 'begin.stablehlo', 'act.stablehlo'
 
-Function = Callable[..., Any]
-
 
 class PolicyError(ValueError):
-  """A folder holds no policy that can be loaded; its text says why."""
+  """A folder holds no policy that can be loaded; the message says why."""
 
 
 class Policy:
   """Acts as the run's evaluator did at the end; `load` makes one.
 
   Attributes:
-    specs: of what `__call__` takes, the 'observation', and returns, the
-      'action': `{'dict': {name: nest}}`, `{'tuple': [nest]}`, or `{'array':
-      {...}}` with shape, dtype and bounds.
+    specs: JSON that describes what `__call__` takes, under 'observation', and
+      what it returns, under 'action'. Each is `{'dict': {name: spec}}`,
+      `{'tuple': [spec, ...]}`, or `{'array': {...}}` with shape, dtype and
+      bounds.
   """
 
   def __init__(
     self,
     specs: dict[str, Any],
     parameters: Sequence[np.ndarray],
-    begin: Function,
-    act: Function,
+    begin: functions.Function,
+    act: functions.Function,
     random_key: np.ndarray,
   ):
+    """Puts the parameters on the CPU.
+
+    Args:
+      specs: as the attribute.
+      parameters: the leaves of the learner's parameters, as `act` takes them.
+      begin: key -> (key of the next episode, state).
+      act: (parameters, state, leaves of the observation) -> (leaves of the
+        action, state).
+      random_key: uint32[2], the key of the first episode.
+    """
     self.specs = specs
     self._begin = begin
     self._act = act
-    self._parameters = jax.device_put(list(parameters), _cpu())
-    self._random_key = jax.device_put(random_key, _cpu())
+    self._parameters = jax.device_put(list(parameters), functions.cpu())
+    self._random_key = jax.device_put(random_key, functions.cpu())
     self._state = None
 
   def reset(self) -> None:
@@ -73,45 +82,48 @@ class Policy:
       observation: a nest of arrays, without a batch dimension.
 
     Raises:
-      ValueError: it is not what the environment of the run gave.
+      ValueError: the observation is not like those of the run's environment.
     """
     if self._state is None:
       self.reset()
-    leaves = _flatten(self.specs['observation'], observation, 'observation')
-    action, self._state = self._act(
-      self._parameters, self._state, jax.device_put(leaves, _cpu())
+    leaves = nests.flatten(
+      self.specs['observation'], observation, 'observation'
     )
-    return _unflatten(self.specs['action'], map(np.asarray, action))
+    action, self._state = self._act(
+      self._parameters, self._state, jax.device_put(leaves, functions.cpu())
+    )
+    return nests.unflatten(self.specs['action'], map(np.asarray, action))
 
 
 def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
   """Loads the policy that a run left.
 
   Args:
-    path: of the folder, `policy/` in the run directory.
-    seed: of the actions, for a policy that draws them at random. None goes on
-      from the key of the run's first evaluator.
+    path: the policy's folder, `policy/` in the run directory.
+    seed: seeds the actions of a policy that draws them at random. None goes on
+      from the random key of the run's first evaluator.
 
   Returns:
     The policy, about to begin an episode.
 
   Raises:
     FileNotFoundError: there is no such folder.
-    PolicyError: it holds something else, is torn, or is not for this JAX.
+    PolicyError: the folder holds something else, is torn, or its functions are
+      not for this release of JAX.
   """
   path = pathlib.Path(path)
   description = _read_description(path)
   try:
-    return _assembled(path, description, seed)
+    return _assemble(path, description, seed)
   except PolicyError:
     raise
-  except Exception as e:  # Whatever the files say.
+  except Exception as e:  # The files may say anything.
     raise PolicyError(
       f'{path} is damaged ({type(e).__name__}: {e}); export again'
     ) from e
 
 
-def _assembled(
+def _assemble(
   path: pathlib.Path, description: Mapping[str, Any], seed: int | None
 ) -> Policy:
   content = {
@@ -156,6 +168,7 @@ def _read_description(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _read(path: pathlib.Path, digest: str) -> bytes:
+  """Returns a file's content, whose SHA-256 must be the digest, in hex."""
   try:
     content = path.read_bytes()
   except FileNotFoundError:
@@ -171,14 +184,14 @@ def _read(path: pathlib.Path, digest: str) -> bytes:
 def _parameters(
   content: bytes, description: Mapping[str, Any]
 ) -> list[np.ndarray]:
-  """Returns the parameters in order.
+  """Returns the parameters in the order in which `act` takes them.
 
   `safetensors.numpy.load` does not know bfloat16.
   """
   tensors = dict(safetensors.deserialize(content))
   types = description['functions'][ACT]['inputs'][0]['leaves']
   return [
-    np.frombuffer(tensors[name]['data'], _dtype(dtype)).reshape(shape)
+    np.frombuffer(tensors[name]['data'], functions.dtype(dtype)).reshape(shape)
     for name, (dtype, shape) in zip(
       description['parameters'], types, strict=True
     )
@@ -186,131 +199,13 @@ def _parameters(
 
 
 def _rebuild(
-  path: pathlib.Path, module: bytes, description: Mapping[str, Any], name: str
-) -> Function:
-  """Returns an exported function, compiled for the CPU.
-
-  Evaluators act there, and another device rounds otherwise.
-  """
+  path: pathlib.Path, code: bytes, description: Mapping[str, Any], name: str
+) -> functions.Function:
   try:
-    exported = _exported(module, description['functions'][name])
-    types, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
-    with jax.default_device(_cpu()):
-      return jax.jit(exported.call).lower(*types).compile()
+    return functions.rebuild(code, description['functions'][name])
   except Exception as e:
     raise PolicyError(
       f'{path} was made with JAX {description["jax"]}, and {jax.__version__} '
       f'cannot take it ({type(e).__name__}: {e}); install '
       f'jax=={description["jax"]}'
     ) from e
-
-
-def _cpu() -> jax.Device:
-  return jax.devices('cpu')[0]
-
-
-def _exported(
-  module: bytes, signature: Mapping[str, Any]
-) -> jax.export.Exported:
-  """Returns what `jax.export.deserialize` would.
-
-  That one asks for flatbuffers, which nothing else here does and which is not
-  among JAX's requirements.
-  """
-  in_tree, in_avals = _abstract(signature['inputs'])
-  out_tree, out_avals = _abstract(signature['outputs'])
-  no_in, no_out = (None,) * len(in_avals), (None,) * len(out_avals)
-  known = {
-    'fun_name': signature['name'],
-    # The arguments by position, and those by name.
-    'in_tree': jax.tree_util.tree_structure((in_tree, {})),
-    'in_avals': in_avals,
-    'out_tree': jax.tree_util.tree_structure(out_tree),
-    'out_avals': out_avals,
-    'in_shardings_hlo': no_in,
-    'out_shardings_hlo': no_out,
-    # Later releases than 0.6 have these.
-    '_in_named_shardings': no_in,
-    '_out_named_shardings': no_out,
-    '_has_named_shardings': False,
-    'nr_devices': 1,
-    'platforms': tuple(signature['platforms']),
-    'ordered_effects': (),
-    'unordered_effects': (),
-    'disabled_safety_checks': (),
-    'mlir_module_serialized': module,
-    'calling_convention_version': signature['calling_convention_version'],
-    'module_kept_var_idx': tuple(signature['kept_inputs']),
-    'uses_global_constants': signature['uses_global_constants'],
-    '_get_vjp': None,
-  }
-  fields = dataclasses.fields(jax.export.Exported)
-  return jax.export.Exported(**{f.name: known[f.name] for f in fields})
-
-
-def _abstract(nests: Any) -> tuple[Any, tuple[Any, ...]]:
-  """Returns a tuple of leaves and lists of leaves, and all the leaves' types.
-
-  A leaf is `[dtype, shape]`, and a list of them `{'leaves': [...]}`.
-  """
-  avals = []
-
-  def visit(nest):
-    if isinstance(nest, dict):
-      return [visit(leaf) for leaf in nest['leaves']]
-    dtype, shape = nest
-    avals.append(jax.core.ShapedArray(tuple(shape), _dtype(dtype)))
-    return 0
-
-  return tuple(map(visit, nests)), tuple(avals)
-
-
-def _dtype(name: str) -> np.dtype:
-  """Returns JAX's dtype: NumPy may know another's by the name of bfloat16."""
-  return np.dtype(getattr(jnp, name))
-
-
-def _flatten(spec: Any, nest: Any, where: str) -> list[np.ndarray]:
-  """Returns the leaves of a nest, checked against its spec."""
-  ((kind, inner),) = spec.items()
-  if kind == 'array':
-    return [_leaf(inner, nest, where)]
-  if kind == 'dict':
-    if not isinstance(nest, Mapping) or set(nest) != set(inner):
-      raise ValueError(f'{where} is not a dict of {", ".join(inner)}')
-    parts = [(inner[name], nest[name], f'{where}/{name}') for name in inner]
-  else:
-    if not isinstance(nest, tuple | list) or len(nest) != len(inner):
-      raise ValueError(f'{where} is not a sequence of {len(inner)}')
-    parts = [(part, nest[i], f'{where}/{i}') for i, part in enumerate(inner)]
-  return [leaf for part in parts for leaf in _flatten(*part)]
-
-
-def _leaf(spec: Mapping[str, Any], value: Any, where: str) -> np.ndarray:
-  array, dtype = np.asarray(value), np.dtype(spec['dtype'])
-  if array.shape != tuple(spec['shape']):
-    raise ValueError(
-      f'{where}: expected shape {spec["shape"]}, got {list(array.shape)}'
-    )
-  if not np.can_cast(array.dtype, dtype, 'same_kind'):
-    raise ValueError(f'{where}: expected {dtype}, got {array.dtype}')
-  with np.errstate(over='ignore'):
-    cast = array.astype(dtype)
-  is_kept = cast == array
-  if dtype.kind == 'f':
-    is_kept = np.isfinite(cast) | ~np.isfinite(array)
-  if not np.all(is_kept):
-    raise ValueError(
-      f'{where}: {dtype} does not hold {array[~is_kept].flat[0]}'
-    )
-  return cast
-
-
-def _unflatten(spec: Any, leaves: Any) -> Any:
-  """Returns the nest of a spec with these leaves, taken from an iterator."""
-  ((kind, inner),) = spec.items()
-  if kind == 'array':
-    return next(leaves)
-  if kind == 'dict':
-    return {name: _unflatten(part, leaves) for name, part in inner.items()}
-  return tuple(_unflatten(part, leaves) for part in inner)

@@ -1,4 +1,4 @@
-"""A video of an environment, as --video has it."""
+"""A video of an environment while a policy plays in it."""
 
 import contextlib
 import importlib.util
@@ -19,13 +19,13 @@ def check(path: str | pathlib.Path, env: str, seed: int) -> None:
   """Checks that a video can be made, before anything is played.
 
   Args:
-    path: of the video.
+    path: the file of the video.
     env: the environment's name.
-    seed: of the environment.
+    seed: the environment's seed, a uint32.
 
   Raises:
     own_modules.OwnCodeError: the environment raised.
-    ValueError: it cannot, and the message says why.
+    ValueError: no video can be made; the message says why.
   """
   path = pathlib.Path(path)
   if path.suffix != _ENDING:
@@ -57,14 +57,15 @@ def recording(
   """Gives a function that adds a picture of an environment to a video.
 
   Args:
-    path: of the video, which is whole after this, and replaces another.
+    path: the file of the video, complete when the context ends. An earlier file
+      is replaced.
 
   Raises:
-    OSError: it cannot be written.
+    OSError: the file cannot be written.
   """
   import imageio
 
-  # It forks for ffmpeg, which JAX warns of; the child runs ffmpeg at once.
+  # JAX warns of forks. imageio forks for ffmpeg, and the child runs it at once.
   warnings.filterwarnings('ignore', 'os.fork', RuntimeWarning)
   with contextlib.ExitStack() as stack:
     writer = None

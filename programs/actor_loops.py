@@ -12,7 +12,7 @@ from acme import adders, core, environment_loop
 from acme.utils import loggers, observers
 
 from nodes import actor as actor_lib
-from nodes import counter_client, finite, learner, timing, vector_actor
+from nodes import counter_client, finite, row_loggers, timing, vector_actor
 from nodes import steps as steps_lib
 from programs import experiment as experiment_lib
 
@@ -68,7 +68,7 @@ def make_loop(
       policy that would step them all.
   """
   watch = experiment.make_watch()
-  logger = learner.WithMetrics(parts.logger, [watch.metrics])
+  logger = row_loggers.WithMetrics(parts.logger, [watch.metrics])
   steps = steps_lib.StepCounter(
     parts.counter, logger, experiment.max_num_actor_steps
   )

@@ -21,7 +21,7 @@ from acme.utils import loggers
 import container
 from nodes import actor as actor_lib
 from nodes import counter as counter_lib
-from nodes import counter_client, safe_environment, timing, worker
+from nodes import counter_client, row_loggers, safe_environment, timing, worker
 from nodes import learner as learner_lib
 from programs import actor_loops, builders, seeding
 from programs import experiment as experiment_lib
@@ -71,8 +71,8 @@ def learner(
   timer.time(publisher, timing.PUBLISHER)
   samples = _samples(experiment, replay)
   timer.time(samples, timing.SAMPLES)
-  logger = learner_lib.WithMetrics(
-    learner_lib.WithLossesWatched(
+  logger = row_loggers.WithMetrics(
+    row_loggers.WithLossesWatched(
       experiment.logger_factory('learner', 'learner_steps', 0), watch.where
     ),
     [publisher.metrics, samples.metrics, watch.metrics],

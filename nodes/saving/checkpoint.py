@@ -1,8 +1,8 @@
-"""Checkpoints of one process: atomic, several kept, and never a wrong one.
+"""Checkpoints of one process: written whole, several kept.
 
-A checkpoint is one file, complete before it gets its name, and holds values
-alone (see `saved_state`). What a kill left half-written is told apart, and of
-those that are damaged the one before is used.
+A checkpoint is one file, which is complete before it gets its name, and holds
+values alone (see `saved_state`). What a kill left half-written has another name
+and is removed. In place of a damaged checkpoint the one before it is used.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ class CheckpointingConfig:
   """How a run is checkpointed.
 
   Attributes:
-    directory: where; each process has a folder of its own below it.
-    every_seconds: between two checkpoints of one process.
-    max_to_keep: how many of each process.
-    keep_replay: whether replay is kept as well, which takes as much room on
+    directory: the folder below which each process has a folder of its own.
+    every_seconds: seconds between two checkpoints of one process.
+    max_to_keep: how many checkpoints of each process are kept.
+    keep_replay: whether replay is saved as well, which takes as much room on
       disk as it does in memory.
   """
 
@@ -40,14 +40,14 @@ class CheckpointingConfig:
 
 
 class Checkpointer:
-  """Saves a process's state now and then, and finds the newest whole one."""
+  """Saves a process's state now and then, and finds the newest whole state."""
 
   def __init__(self, config: CheckpointingConfig, name: str):
-    """Touches nothing yet; earlier checkpoints of the process stay.
+    """Writes nothing yet, and leaves earlier checkpoints alone.
 
     Args:
-      config: how and where.
-      name: of the process, such as `learner`.
+      config: where the checkpoints are, and how many.
+      name: the process's name, such as `learner`.
     """
     self._config = config
     self._directory = pathlib.Path(config.directory) / name
@@ -60,25 +60,25 @@ class Checkpointer:
     )
 
   def due(self) -> bool:
-    """Whether the last save was `every_seconds` ago."""
+    """Returns whether the last save was at least `every_seconds` ago."""
     return time.monotonic() - self._saved_at >= self._config.every_seconds
 
   def postpone(self) -> None:
-    """Has the next save be due as late as after one."""
+    """Makes the next save due in `every_seconds`, as if one was made now."""
     self._saved_at = time.monotonic()
 
   def save(self, state: Any, facts: Mapping[str, Any]) -> None:
-    """Saves `state` and deletes the oldest beyond `max_to_keep`.
+    """Saves `state` and deletes the oldest checkpoints beyond `max_to_keep`.
 
-    What cannot be written now is said once, and earlier checkpoints are
-    untouched.
+    If the disk takes nothing now, that is printed once, and earlier checkpoints
+    are left alone.
 
     Args:
       state: a nest; see `saved_state.to_bytes`.
       facts: texts and numbers by name.
 
     Raises:
-      saved_state.UnsavableError: the state holds something else.
+      leaves.UnsavableError: the state has a leaf that is not a value.
     """
     content = saved_state.to_bytes(state, facts)
     self._saved_at = time.monotonic()
@@ -89,12 +89,12 @@ class Checkpointer:
       new = self._directory / f'{number:08d}{_SUFFIX}'
       whole_files.write(new, content)
       for path in [*paths, new][: -self._config.max_to_keep]:
-        # One that cannot be removed, such as a folder, takes no other's place.
+        # What cannot be removed, such as a folder, is left where it is.
         with contextlib.suppress(OSError):
           path.unlink()
 
   def close(self) -> None:
-    """Says so if the last state could not be saved."""
+    """Prints a line if the last state could not be saved."""
     if self._patience.error is not None:
       number = len(_paths(self._directory))
       print(
@@ -107,7 +107,7 @@ class Checkpointer:
     """Returns the newest whole state, or None if nothing was saved.
 
     Raises:
-      damage.DamagedError: there are checkpoints, and none is whole.
+      damage.DamagedError: there are checkpoints, and none of them is whole.
     """
     return newest(self._directory)
 
@@ -145,12 +145,13 @@ def newest(directory: pathlib.Path) -> saved_state.Saved | None:
 
 
 def _paths(directory: pathlib.Path) -> list[pathlib.Path]:
-  """Returns the files that this program has named, the oldest first."""
+  """Returns the checkpoints in a folder, the oldest first."""
   paths = (p for p in directory.glob(f'*{_SUFFIX}') if _is_ours(p.stem))
   return sorted(paths, key=_number)
 
 
 def _is_ours(stem: str) -> bool:
+  """Returns whether `save` names a file so, less its suffix."""
   is_number = stem.isascii() and stem.isdigit()
   return is_number and stem == f'{int(stem):08d}'
 

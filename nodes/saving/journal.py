@@ -1,7 +1,7 @@
-"""Facts on disk the moment they are told, so that a killed process keeps them.
+"""Counts on disk as soon as they are made, so that a killed process keeps them.
 
-The counter needs every count, not those of half a minute ago. A line is written
-for each; the operating system has it when the call returns.
+The counter may lose no count, and a checkpoint would be half a minute old. Each
+change is a line, which the operating system has when the call returns.
 """
 
 import json
@@ -15,17 +15,17 @@ _MAX_BYTES = 1 << 22
 
 
 class Journal:
-  """A dict in a file of JSON lines, the last line for a key being its value."""
+  """A dict in a file of JSON lines; the last line of a key has its value."""
 
   def __init__(self, path: str):
     """Reads what an earlier process wrote.
 
     Args:
-      path: of the file; made, with its folder, if it is not there.
+      path: the file, which is made if it does not exist, and so is its folder.
 
     Raises:
-      OSError: it cannot be read or written.
-      DamagedError: it holds something else than a journal.
+      OSError: the file cannot be read or written.
+      DamagedError: the file is not a journal.
     """
     self._path = pathlib.Path(path)
     self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,14 +35,18 @@ class Journal:
 
   @property
   def values(self) -> dict[str, Any]:
-    """By key; what JSON can hold."""
+    """A number, or numbers by name, for each key."""
     return self._values
 
   def write(self, key: str, value: Any) -> None:
-    """Sets one key; it is in the file when this returns.
+    """Sets the value of one key, in the file as well.
+
+    Args:
+      key: the key.
+      value: a number, or a dict of numbers by name.
 
     Raises:
-      OSError: it is not.
+      OSError: it could not be written to the file, and is not set.
     """
     line = json.dumps([key, value]) + '\n'
     whole_files.add(self._file.fileno(), line.encode())
@@ -56,11 +60,12 @@ class Journal:
       self._file.close()
 
   def _compact(self) -> None:
+    """Writes the file anew, with one line for each key."""
     lines = (f'{json.dumps(item)}\n' for item in self._values.items())
     try:
       whole_files.write(self._path, ''.join(lines))
     except OSError:
-      # There is room for a line rather than for all of them once more.
+      # The disk may have room for one more line, if not for a second file.
       self._cut()
     self.close()
     self._file = self._path.open('ab', buffering=0)
@@ -76,9 +81,12 @@ class Journal:
 def read(path: pathlib.Path) -> dict[str, Any]:
   """Returns what a journal holds, also while its process writes on.
 
+  Args:
+    path: the file; a file that does not exist holds nothing.
+
   Raises:
-    OSError: it cannot be read.
-    DamagedError: it is something else than a journal.
+    OSError: the file cannot be read.
+    DamagedError: the file is not a journal.
   """
   try:
     content = path.read_bytes()
@@ -100,7 +108,7 @@ def read(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _checked(key: Any, value: Any) -> Any:
-  """Returns a value: a number, or numbers by name."""
+  """Returns a value that is a number, or a dict of numbers by name."""
   numbers = value.values() if isinstance(value, dict) else [value]
   is_right = all(isinstance(number, int | float) for number in numbers)
   if not isinstance(key, str) or not is_right:

@@ -13,7 +13,7 @@ from acme.utils import loggers
 
 import container
 from nodes import counter as counter_lib
-from nodes import counter_client, finite, learner
+from nodes import counter_client, finite, learner, row_loggers
 from nodes.saving import checkpoint
 from run_files import metric_names
 from tests import helpers
@@ -127,8 +127,9 @@ def test_a_loss_that_is_not_finite_is_said_once(caplog):
     def close(self):
       pass
 
-  logger = learner.WithLossesWatched(Rows(), lambda: 'learner/0, after step 7')
-  logger._EVERY_SECONDS = 0.0
+  logger = row_loggers.WithLossesWatched(
+    Rows(), lambda: 'learner/0, after step 7', every_seconds=0.0
+  )
   for loss in (1.0, np.nan, np.nan):
     logger.write({'critic_loss': jnp.float32(loss), 'note': 'nan'})
   (said,) = caplog.messages

@@ -14,7 +14,7 @@ import optax
 import pytest
 import safetensors.numpy
 
-from nodes.saving import saved_state
+from nodes.saving import leaves, saved_state
 from tests.policies import kept
 from tests.programs.data import recordings
 
@@ -139,7 +139,7 @@ class _Bomb:
   ],
 )
 def test_what_is_no_value_is_refused_by_its_place(leaf, expected):
-  with pytest.raises(saved_state.UnsavableError, match=expected):
+  with pytest.raises(leaves.UnsavableError, match=expected):
     saved_state.to_bytes(_State({'x': [leaf]}, (), 0), {})
 
 
