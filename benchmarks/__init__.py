@@ -1,1 +1,5 @@
-"""Every figure of the README, as a command that prints it again."""
+"""Each figure in README and docs, as a command that measures it again.
+
+A benchmark measures this program beside a peer, in the same run where it can:
+only ratios mean the same on another machine.
+"""

@@ -1,11 +1,15 @@
-"""How soon all readers of another host have new weights, over a real link.
+"""Measures how soon all readers on another host have new weights.
 
   python -m benchmarks.across_hosts [--megabytes=1,10,100] [--gigabits=1,10]
 
-Two hosts on this machine: network namespaces with a cable between, which the
-kernel's `tbf` keeps to a bandwidth. Server and learner are on one, all readers
-on the other. Bytes are those that the other host's network card has received.
-Needs root and iproute2.
+Peers: the calls that TF-Agents' container makes, and Acme's way, in which each
+reader asks the learner. All ways run one after the other over the same link.
+
+Two network namespaces of this machine stand for two hosts. The cable between
+them has a bandwidth, which the kernel's `tbf` limits. Server and learner are on
+one host, all readers on the other. A time is from the start of a push until the
+last reader has the weights; bytes are what the readers' network card received.
+This needs root and iproute2.
 """
 
 import ctypes
@@ -21,15 +25,17 @@ from absl import app, flags
 
 from benchmarks.support import crew, network, peers
 
-_MEGABYTES = flags.DEFINE_list('megabytes', ['1', '10', '100'], 'Payloads.')
-_GIGABITS = flags.DEFINE_list('gigabits', ['1', '10'], 'Bandwidths, a second.')
+_MEGABYTES = flags.DEFINE_list(
+  'megabytes', ['1', '10', '100'], 'Sizes, in 10^6 bytes.'
+)
+_GIGABITS = flags.DEFINE_list('gigabits', ['1', '10'], 'Bandwidths, in Gbit/s.')
 _READERS = flags.DEFINE_integer('readers', 4, 'Readers on the other host.')
-_REPEATS = flags.DEFINE_integer('repeats', 5, 'Versions pushed per figure.')
+_REPEATS = flags.DEFINE_integer('repeats', 5, 'Pushes for each figure.')
 
 _LEAVES = 20
 _CLONE_NEWNS, _CLONE_NEWNET = 0x20000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
-# A folder there is a host's memory.
+# Each host gets a folder of its own in place of this one.
 _MEMORY = '/dev/shm'
 _PEERS = (
   lambda: peers.Container('container', host_cache=True),
@@ -40,7 +46,12 @@ _HEADER = 'Gbit/s      MB  way            ms, median   MB received   times ours'
 
 
 def _on(namespace: str, make: Callable[[], dict]) -> dict[str, Callable]:
-  """Moves this process to a host, its memory included, before it begins."""
+  """Moves this process to a host, shared memory included; then calls `make`.
+
+  Args:
+    namespace: the host's network namespace.
+    make: returns the calls that the process answers, by name.
+  """
   libc = ctypes.CDLL(None, use_errno=True)
   descriptor = os.open(f'/var/run/netns/{namespace}', os.O_RDONLY)
   _check(libc.setns(descriptor, _CLONE_NEWNET))
@@ -89,7 +100,17 @@ def _reading(peer: peers.Peer, address: str, values: peers.Nest) -> dict:
 def measure(
   net: network.Network, make_peer: Callable[[], peers.Peer], megabytes: float
 ) -> dict[str, Any]:
-  """Times one way: from a push's start until the last reader has it."""
+  """Times one way to move weights.
+
+  Args:
+    net: the two hosts.
+    make_peer: makes the way to move weights.
+    megabytes: the size of the weights, in 10^6 bytes.
+
+  Returns:
+    The peer's name, and the medians of the milliseconds and the megabytes
+    received, for a push.
+  """
   values = peers.make_values(megabytes, _LEAVES)
   peer = make_peer()
   a, b = (net.namespace(host) for host in ('a', 'b'))
@@ -110,7 +131,7 @@ def measure(
       for reader in crowd:
         reader.start('pull')
       end = max(reader.result() for reader in crowd)
-      if repeat:  # The first connects.
+      if repeat:  # The first push also connects, and is not counted.
         seconds.append(end - start)
         received.append(net.received_bytes('b') - before)
   finally:

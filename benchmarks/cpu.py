@@ -1,10 +1,13 @@
-"""Where the time of a push and of a pull goes: CPU at both ends.
+"""Measures the CPU time of a push and of a pull, in the caller and the server.
 
   python -m benchmarks.cpu [--megabytes=100]
 
-Over the network, one reader, medians, in milliseconds: on the wall, and of CPU
-in the caller's process and in the server's. A call that is as long as its
-caller's CPU cannot be helped by a faster server.
+Peer: the calls that TF-Agents' container makes.
+
+All go over the network, with one reader. Prints medians in milliseconds: of
+wall time, and of CPU time in the caller's process and in the server's. A call
+that takes no longer than its caller's CPU time does not gain by a faster
+server.
 """
 
 import statistics
@@ -15,8 +18,10 @@ from absl import app, flags
 
 from benchmarks.support import crew, peers
 
-_MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Payload.')
-_CALLS = flags.DEFINE_integer('calls', 10, 'Of each kind, after a first.')
+_MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
+_CALLS = flags.DEFINE_integer(
+  'calls', 10, 'Calls of each kind, after a first one.'
+)
 _NUM_LEAVES = 20
 _PEERS = (
   lambda: peers.Container(peers.NETWORK, host_cache=False),

@@ -1,9 +1,12 @@
-"""What each agent learns: returns at the start and at the end, over seeds.
+"""Measures what each agent learns: its return at the start and at the end.
 
-python -m benchmarks.learn [--seeds=0,1,2] [--only=sac,dqn]
+  python -m benchmarks.learn [--seeds=0,1,2] [--only=sac,dqn]
 
-Runs `launch.py` for each agent, environment and seed in turn. Whoever imitates
-is shown the episodes that SAC's run of the same seed has recorded.
+There is no peer: the figures are returns of known environments.
+
+Runs `launch.py` for each agent, environment and seed, one after the other.
+Agents that imitate learn from the episodes that SAC's run of the same seed has
+recorded; with --only that run must be in the folder of --runs.
 """
 
 import csv
@@ -19,11 +22,11 @@ from absl import app, flags
 
 from reporting import curve, summary
 
-_SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'A run each.')
-_ONLY = flags.DEFINE_list('only', [], 'The agents to run, if not all.')
-_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, one run for each.')
+_ONLY = flags.DEFINE_list('only', [], 'Agents to run. Empty: all.')
+_CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _RUNS = flags.DEFINE_string(
-  'runs', None, 'Where the runs are kept, if they are to be.'
+  'runs', None, 'Folder that keeps the runs. Empty: they are removed.'
 )
 _TIMEOUT = 1800.0
 _ROOT = pathlib.Path(__file__).parents[1]
@@ -36,11 +39,12 @@ class Case(NamedTuple):
   """One agent in one environment.
 
   Attributes:
-    agent: of `launch.py`.
-    env: of `launch.py`.
-    num_steps: the same; of the learner, offline.
-    config: settings that this environment needs, and nothing else.
-    flags: further ones.
+    agent: the value of --agent.
+    env: the value of --env.
+    num_steps: the value of --num_steps: steps of all actors together, or of the
+      learner in the offline program.
+    config: the value of --config: settings that this environment needs.
+    flags: further flags of `launch.py`.
   """
 
   agent: str
@@ -84,13 +88,14 @@ class Row(NamedTuple):
   """One run.
 
   Attributes:
-    agent: of the run.
-    env: the same.
-    seed: the same.
-    start_return: of the first evaluation.
-    end_return: the mean of the last five.
-    steps: of all actors together, or of the learner, offline.
-    minutes: from the command to the end.
+    agent: the value of --agent.
+    env: the value of --env.
+    seed: the value of --seed.
+    start_return: the return of the first evaluation.
+    end_return: the mean return of the last five evaluations.
+    steps: steps of all actors together, or of the learner in the offline
+      program.
+    minutes: minutes from the command to its end.
   """
 
   agent: str
@@ -105,9 +110,14 @@ class Row(NamedTuple):
 def run(case: Case, seed: int, runs: pathlib.Path) -> Row:
   """Runs one case.
 
+  Args:
+    case: what to run.
+    seed: the run's seed.
+    runs: the folder for the run directory.
+
   Raises:
     subprocess.CalledProcessError: the run failed; its output says why.
-    subprocess.TimeoutExpired: it did not end.
+    subprocess.TimeoutExpired: the run did not end in time.
   """
   run_dir = _run_dir(case, seed, runs)
   command = [
@@ -155,7 +165,7 @@ def run_all(runs: pathlib.Path) -> Iterator[Row]:
 
 
 def main(_) -> None:
-  """Prints a row a run."""
+  """Prints a row for each run."""
   with tempfile.TemporaryDirectory() as temporary:
     runs = pathlib.Path(_RUNS.value or temporary)
     runs.mkdir(parents=True, exist_ok=True)

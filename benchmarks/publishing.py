@@ -1,10 +1,12 @@
-"""What publishing costs a learner: its steps per second with and without.
+"""Measures what publishing costs a learner, in steps a second.
 
   python -m benchmarks.publishing [--megabytes=100] [--step_ms=20]
 
-The learner's thread has one core to itself; its publisher's threads and the
-variable server have the others, as on a machine with a core to spare. A step
-is either a sleep, as when an accelerator does the work, or a computation on the
+The peer is the same learner while it does not publish.
+
+The learner's thread has one core to itself. Its publisher's threads and the
+variable server have the others, as on a machine with a core to spare. A step is
+either a sleep, as when an accelerator does the work, or a computation on the
 core. Windows with and without publishing take turns. At the end the server is
 killed, and the learner goes on publishing.
 """
@@ -22,18 +24,18 @@ from absl import app, flags
 import container
 from benchmarks.support import crew
 
-_MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Payload.')
-_STEP_MS = flags.DEFINE_float('step_ms', 20.0, 'How long a step takes.')
+_MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
+_STEP_MS = flags.DEFINE_float('step_ms', 20.0, 'Milliseconds of a step.')
 _WINDOWS = flags.DEFINE_integer('windows', 5, 'Windows of either kind.')
-_SECONDS = flags.DEFINE_float('seconds', 4.0, 'How long a window is.')
+_SECONDS = flags.DEFINE_float('seconds', 4.0, 'Seconds of a window.')
 
 _LEAVES = 20
-# A dead server must not be noticed during the windows that follow.
+# The publisher must not give up a dead server while it is measured.
 _TIMEOUT = 600.0
 
 
 def _make_compute() -> Callable[[], None]:
-  """A jitted computation on one core that takes as long as a step."""
+  """Returns a jitted computation on one core that takes as long as a step."""
   values = jax.numpy.linspace(0, 1, 10_000)
 
   @jax.jit
@@ -52,12 +54,13 @@ def _make_compute() -> Callable[[], None]:
 
 
 class Learner:
-  """Steps, and publishes after each step if told to."""
+  """Takes steps, and publishes after each of them if it is told to."""
 
   def __init__(self, address: str, cores: list[int]):
     size = int(_MEGABYTES.value * 1e6) // 4 // _LEAVES
     rng = np.random.default_rng(0)
-    # Threads have the cores of whoever starts them, and JAX's are a learner's.
+    # A thread gets the cores of the thread that starts it. JAX starts its own
+    # threads now, on the learner's core.
     os.sched_setaffinity(0, cores[:1])
     self._params = {
       f'leaf_{i:02d}': jax.numpy.asarray(rng.standard_normal(size, np.float32))
@@ -77,7 +80,12 @@ class Learner:
     }
 
   def rate(self, kind: str, publishes: bool) -> float:
-    """Steps per second in one window."""
+    """Returns the steps per second in one window.
+
+    Args:
+      kind: 'sleep' or 'compute'.
+      publishes: whether each step is followed by a publication.
+    """
     step, steps = self._steps[kind], 0
     start = time.monotonic()
     while time.monotonic() - start < _SECONDS.value:
@@ -88,7 +96,7 @@ class Learner:
     return steps / (time.monotonic() - start)
 
   def compare(self, kind: str) -> None:
-    """Prints what publishing costs steps of one kind."""
+    """Prints what publishing costs steps of one kind, 'sleep' or 'compute'."""
     plain, publishing, losses, pushes, blocked = [], [], [], 0.0, 0.0
     for _ in range(_WINDOWS.value):
       self.publisher.flush()

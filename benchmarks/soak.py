@@ -1,10 +1,13 @@
-"""Shakes the container: servers and pushers are killed, readers must not see.
+"""Checks that readers see no fault while servers and pushers are killed.
 
   python -m benchmarks.soak [--seconds=180] [--kill_every=5]
 
-Every leaf of a version holds its number. Readers check that all leaves agree,
-that no number and no version goes back, and that none stays behind; each
-process checks that its memory stays flat. Exit code 0 says that all held.
+There is no peer: this passes or fails.
+
+Every leaf of a version holds the version's number. Readers check that all
+leaves agree, that neither numbers nor versions go back, and that no reader
+stays behind. Each process checks that its memory does not grow. The exit code
+is 0 if all of this was so.
 """
 
 import multiprocessing
@@ -23,12 +26,12 @@ from absl import app, flags
 import container
 from system import linux
 
-_SECONDS = flags.DEFINE_float('seconds', 180.0, 'How long to go on.')
+_SECONDS = flags.DEFINE_float('seconds', 180.0, 'Seconds of the whole test.')
 _KILL_EVERY = flags.DEFINE_float('kill_every', 5.0, 'Seconds between kills.')
 _HERTZ = flags.DEFINE_float('hertz', 100.0, 'Pushes per second.')
 _PROCESSES = flags.DEFINE_integer('processes', 4, 'Processes that read.')
 _THREADS = flags.DEFINE_integer('threads', 4, 'Readers in each of them.')
-_LEAF_BYTES = flags.DEFINE_integer('leaf_bytes', 40_000, 'Size of a leaf.')
+_LEAF_BYTES = flags.DEFINE_integer('leaf_bytes', 40_000, 'Bytes of a leaf.')
 
 _LEAVES = 8
 _GROWTH_BYTES = 48e6
@@ -41,7 +44,7 @@ def make_values(number: int) -> dict[str, np.ndarray]:
 
 
 def own_memory() -> int:
-  """Bytes of this process alone; the mapped cache is everybody's."""
+  """Returns the bytes of this process alone, without the mapped host cache."""
   with open('/proc/self/status') as file:
     for line in file:
       if line.startswith('RssAnon'):
@@ -50,7 +53,7 @@ def own_memory() -> int:
 
 
 class MemoryCheck:
-  """Compares memory late in the run with what it was once all had begun."""
+  """Compares this process's memory with that after a third of the test."""
 
   def __init__(self, name: str):
     self._name = name
@@ -70,7 +73,7 @@ class MemoryCheck:
 
 
 def serve(port: int) -> None:
-  # The name is held, or the server stops.
+  # A server stops once nothing refers to it any more.
   server = reverb.Server([container.variable_table(make_values(0))], port=port)
   check = MemoryCheck('the server')
   while server:
@@ -92,7 +95,13 @@ def push(address: str, counter) -> None:
 
 
 def read(address: str, use_cache: bool, newest) -> None:
-  """Reads for ever; raises at the first thing that is wrong."""
+  """Reads for ever; raises an error at the first fault.
+
+  Args:
+    address: host and port of the server.
+    use_cache: whether to share the host's copy.
+    newest: a shared integer, which gets the newest number that was read.
+  """
   client = container.ReverbVariableContainer(
     address, leaf_type='numpy', host_cache=use_cache
   )
@@ -117,12 +126,17 @@ def read(address: str, use_cache: bool, newest) -> None:
 
 
 def read_all(address: str, newest: list) -> None:
-  """Runs one process's readers; ends it if any fails."""
+  """Runs one process's readers, and ends the process if one of them fails.
+
+  Args:
+    address: host and port of the server.
+    newest: for each reader a shared integer; see `read`.
+  """
   check = MemoryCheck('a reader')
 
   def run(index: int) -> None:
     try:
-      # One in each process has no cache: both ways are shaken.
+      # One reader in each process has no cache, so that both ways are tested.
       read(address, index > 0, newest[index])
     except BaseException as error:
       print(f'reader {index}: {error!r}', file=sys.stderr, flush=True)
@@ -172,12 +186,13 @@ def main(_) -> None:
     if dead:
       sys.exit(f'{dead} ended by itself.')
     name = random.choice(list(roles))
-    with counter.get_lock():  # Held by a dead process it would stay held.
+    # A pusher that is killed while it holds the lock would hold it for ever.
+    with counter.get_lock():
       running[name].kill()
     running[name].join()
     running[name] = start(*roles[name])
     kills += 1
-  _check_nobody_is_stuck(counter, newest)
+  _check_no_reader_is_stuck(counter, newest)
   for process in (*readers, *running.values()):
     process.kill()
     process.join()
@@ -185,7 +200,7 @@ def main(_) -> None:
   print(f'{counter.value} pushes, {kills} kills: nothing torn, nothing back.')
 
 
-def _check_nobody_is_stuck(counter, newest: list) -> None:
+def _check_no_reader_is_stuck(counter, newest: list) -> None:
   goal, deadline = counter.value, time.monotonic() + 60
   behind = [value for values in newest for value in values]
   while behind:

@@ -1,10 +1,13 @@
-"""Seconds until a program learns, and the memory it takes, beside Acme's own.
+"""Measures the seconds until a program learns, and the memory that it takes.
 
-python -m benchmarks.startup --num_actors=1,2,4,16
+  python -m benchmarks.startup --num_actors=1,2,4,16
 
-Each side (see `sides`) runs in turn. A run is measured from its command until
-every actor and the learner have taken a step, and ended then. Both sides have
-run before: Python's bytecode is there, and what `launch.py` caches besides.
+Peer: Acme's own `DistributedLayout` on Launchpad's `local_mp` (see
+`support.sides`). The two run one after the other.
+
+A run is measured from its command until every actor and the learner have taken
+a step, and is ended then. Each side runs once before, which is not counted, so
+that Python's bytecode and what `launch.py` caches are there.
 """
 
 import csv
@@ -22,10 +25,10 @@ from absl import app, flags
 from benchmarks.support import sides, stamps
 
 _NUM_ACTORS = flags.DEFINE_list(
-  'num_actors', ['1', '2', '4', '16'], 'How many actors, a run each.'
+  'num_actors', ['1', '2', '4', '16'], 'Numbers of actors, one run for each.'
 )
-_PEER = flags.DEFINE_bool('peer', True, "Run Acme's layout as well.")
-_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_PEER = flags.DEFINE_bool('peer', True, "Whether to run Acme's layout, too.")
+_CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _TIMEOUT = flags.DEFINE_float(
   'timeout', 600.0, 'Seconds after which a run is given up.', lower_bound=1.0
 )
@@ -40,13 +43,14 @@ class Row(NamedTuple):
 
   Attributes:
     side: `launch.py` or `acme`.
-    actors: how many.
+    actors: the number of actors.
     first_actor_s: seconds from the command to the first step of any actor.
-    last_actor_s: to the first step of the last of them.
-    learner_s: to the end of the learner's first step.
-    processes: of the whole program once it learns, launcher included.
-    pss_mb: their proportional memory in all, in 10^6 bytes.
-    actor_pss_mb: the mean over the actors.
+    last_actor_s: seconds from the command to the last actor's first step.
+    learner_s: seconds from the command to the end of the learner's first step.
+    processes: the number of processes once the program learns, the launcher
+      among them.
+    pss_mb: the proportional memory (PSS) of all processes, in 10^6 bytes.
+    actor_pss_mb: the mean proportional memory of an actor, in 10^6 bytes.
   """
 
   side: str
@@ -64,12 +68,12 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
 
   Args:
     side: `launch.py` or `acme`.
-    num_actors: of the program.
-    kept: a folder for what a side keeps from one run to the next.
+    num_actors: the number of actors.
+    kept: a folder for what a side caches from one run to the next.
 
   Raises:
-    RuntimeError: the program ended before it learnt.
-    TimeoutError: it did not learn in time.
+    RuntimeError: the program ended before it learned.
+    TimeoutError: the program did not learn in time.
   """
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
     began = time.time()
@@ -94,9 +98,11 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
 def _wait(
   side: str, num_actors: int, directory: str, process: subprocess.Popen
 ) -> tuple[dict[int, float], float]:
-  """Waits for all first steps; returns the actors' by pid, and the learner's.
+  """Waits until every actor and the learner have taken a step.
 
-  In seconds since the epoch.
+  Returns:
+    The time of each actor's first step, by its pid, and that of the learner's,
+    in seconds since the epoch.
   """
   deadline = time.monotonic() + _TIMEOUT.value
   while True:
@@ -127,7 +133,7 @@ def _learner_time(side: str, directory: str) -> float | None:
 
 
 def conclusions(rows: Sequence[Row]) -> Iterator[str]:
-  """Yields sentences about a table: ratios of the sides, growth of each."""
+  """Yields sentences on the ratio of the sides, and on each side's growth."""
   by_side = {}
   for row in rows:
     by_side.setdefault(row.side, {})[row.actors] = row
@@ -151,14 +157,14 @@ def measure_all() -> Iterator[Row]:
   who = sides.SIDES if _PEER.value else sides.SIDES[:1]
   with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as kept:
     for side in who:
-      measure(side, 1, kept)  # Fills caches, and is not counted.
+      measure(side, 1, kept)  # This run fills the caches and is not counted.
     for num_actors in map(int, _NUM_ACTORS.value):
       for side in who:
         yield measure(side, num_actors, kept)
 
 
 def main(_) -> None:
-  """Prints a row a run, and what follows from them."""
+  """Prints a row for each run, and sentences that compare them."""
   sides.report(Row, measure_all(), conclusions, _CSV.value)
 
 

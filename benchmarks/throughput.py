@@ -1,11 +1,13 @@
-"""Steps a second of actors and learner, beside Acme's own layout.
+"""Measures the steps a second of actors and learner.
 
-python -m benchmarks.throughput --num_actors=2,4
+  python -m benchmarks.throughput --num_actors=2,4
 
-Each side runs in turn (see `sides`), with its own evaluator: Acme's never
-rests, this repository's rests 3 s between episodes. Both are counted by one
-instrument, their replay servers: an environment step inserts an item, a learner
-step samples a batch.
+Peer: Acme's own `DistributedLayout` on Launchpad's `local_mp` (see
+`support.sides`). The two run one after the other.
+
+Each has its own evaluator: Acme's never rests, this program's evaluates every
+3 s. Steps of both are counted in the same way, by their replay servers: an
+environment step inserts an item, a learner step samples a batch.
 """
 
 import subprocess
@@ -23,8 +25,12 @@ from programs.agents import sac
 from reverb_wire import table_info
 from watchdog import servers
 
-_NUM_ACTORS = flags.DEFINE_list('num_actors', ['2'], 'How many, a run each.')
-_SIDES = flags.DEFINE_multi_enum('side', sides.SIDES, sides.SIDES, 'Who runs.')
+_NUM_ACTORS = flags.DEFINE_list(
+  'num_actors', ['2'], 'Actors, one run for each.'
+)
+_SIDES = flags.DEFINE_multi_enum(
+  'side', sides.SIDES, sides.SIDES, 'Sides to run.'
+)
 _WARM_UP = flags.DEFINE_float(
   'warm_up', 15.0, 'Seconds from the first learner step to the window.'
 )
@@ -32,7 +38,7 @@ _WINDOW = flags.DEFINE_float('window', 45.0, 'Seconds to count.')
 _TIMEOUT = flags.DEFINE_float(
   'timeout', 300.0, 'Seconds for a side to learn, else it is given up.'
 )
-_CSV = flags.DEFINE_string('csv', None, 'A file for the table, if any.')
+_CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _POLL_SECONDS = 1.0
 
 
@@ -41,11 +47,11 @@ class Row(NamedTuple):
 
   Attributes:
     side: one of `sides.SIDES`.
-    actors: how many.
+    actors: the number of actors.
     actor_steps_s: steps a second of all actors together.
     learner_steps_s: steps a second of the learner.
-    sum_s: both.
-    cpu: seconds of CPU a second, of all processes together.
+    sum_s: the sum of the two.
+    cpu: CPU time of all processes together, in seconds a second.
   """
 
   side: str
@@ -61,12 +67,12 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
 
   Args:
     side: one of `sides.SIDES`.
-    num_actors: of the program.
-    kept: a folder for what a side keeps from one run to the next.
+    num_actors: the number of actors.
+    kept: a folder for what a side caches from one run to the next.
 
   Raises:
     RuntimeError: the program ended.
-    TimeoutError: it did not learn in time.
+    TimeoutError: the program did not learn in time.
   """
   with (
     tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
@@ -106,13 +112,13 @@ def _replay(address: str) -> table_info.TableInfo:
 
 
 def _cpu(process: subprocess.Popen) -> float:
-  """Seconds of CPU of the processes that a program has now, so far."""
+  """Returns the CPU seconds so far of all processes that a program has now."""
   times = [member.cpu_times() for member in sides.tree(process.pid)]
   return sum(t.user + t.system for t in times)
 
 
 def conclusions(rows: Sequence[Row]) -> Iterator[str]:
-  """Yields the ratios of the sides."""
+  """Yields a sentence for each number of actors: the ratio of the sides."""
   sums = {(row.side, row.actors): row.sum_s for row in rows}
   for (side, actors), ours in sums.items():
     if side == 'launch.py' and ('acme', actors) in sums:
@@ -129,7 +135,7 @@ def measure_all() -> Iterator[Row]:
 
 
 def main(_) -> None:
-  """Prints a row a run, and the ratios."""
+  """Prints a row for each run, and the ratios."""
   sides.report(Row, measure_all(), conclusions, _CSV.value)
 
 

@@ -1,10 +1,13 @@
-"""How fast weights move: this library beside its peers, in one run.
+"""Measures how fast weights move, from one pusher to several readers.
 
   python -m benchmarks.weights [--megabytes=0.1,1,10,100,400] [--readers=1,4,16]
 
-Prints a table and ratios to the peers of the same run, and writes
-`docs/images/weights.csv` and `docs/images/weights.png`. Ray is among the peers
-if it is installed.
+Peers, in the same run: the calls that TF-Agents' container makes; Acme's way,
+in which each reader asks the learner; Ray's object store, if Ray is installed;
+and a plain copy in memory, which no way can be faster than.
+
+Prints a table and the ratios to the peers, and writes `docs/images/weights.csv`
+and `docs/images/weights.png`.
 """
 
 import pathlib
@@ -20,10 +23,12 @@ from benchmarks import weights_report
 from benchmarks.support import crew, peers
 
 _MEGABYTES = flags.DEFINE_list(
-  'megabytes', ['0.1', '1', '10', '100', '400'], 'Payloads.'
+  'megabytes',
+  ['0.1', '1', '10', '100', '400'],
+  'Sizes, in 10^6 bytes.',
 )
-_READERS = flags.DEFINE_list('readers', ['1', '4', '16'], 'Readers at a time.')
-_REPEATS = flags.DEFINE_integer('repeats', 5, 'Versions pushed per figure.')
+_READERS = flags.DEFINE_list('readers', ['1', '4', '16'], 'Numbers of readers.')
+_REPEATS = flags.DEFINE_integer('repeats', 5, 'Pushes for each figure.')
 _LEAVES = flags.DEFINE_integer('leaves', 20, 'Leaves of the nest.')
 _OUT = flags.DEFINE_string(
   'out',
@@ -45,7 +50,10 @@ def _pushing(peer, address, values) -> dict[str, Callable]:
   push = peer.pusher(address, values)
 
   def timed() -> tuple[float, float, float | None]:
-    """When it began and ended on all processes' clock, and what blocked."""
+    """Returns when the push began and ended, and how long it blocked.
+
+    In seconds; the monotonic clock is the same for all processes.
+    """
     start = time.monotonic()
     blocked = push()
     return start, time.monotonic(), blocked
@@ -64,7 +72,7 @@ def _reading(peer, address, values) -> dict[str, Callable]:
 
   return {
     'pull': timed,
-    # Made before the push, so that the push is news to it.
+    # The checker is made before the push, so that the push is news for it.
     'expect': lambda: checks.append(peer.checker()),
     'news': lambda: _await_news(checks.pop()),
     'no_news': lambda: _no_news(peer.checker()),
@@ -84,7 +92,11 @@ def _no_news(check: Callable[[], Any] | None) -> float | None:
 
 
 def _await_news(check: Callable[[], Any]) -> float:
-  """When this reader has the next version, however it learns of it."""
+  """Returns when this reader has the next version, by the monotonic clock.
+
+  Args:
+    check: returns None until there is a newer version.
+  """
   while check() is None:
     time.sleep(_POLL_SECONDS)
   return time.monotonic()
@@ -93,7 +105,16 @@ def _await_news(check: Callable[[], Any]) -> float:
 def measure(
   make_peer: Callable[[], peers.Peer], megabytes: float, readers: int
 ) -> dict[str, Any]:
-  """Times one peer with one payload and one number of readers."""
+  """Times one peer with one payload and one number of readers.
+
+  Args:
+    make_peer: makes the peer; called again for each reader's process.
+    megabytes: the size of the weights, in 10^6 bytes.
+    readers: how many pull at the same time.
+
+  Returns:
+    A row of the table; `weights_report` names its columns.
+  """
   values = peers.make_values(megabytes, _LEAVES.value)
   peer = make_peer()
   roles = [crew.Role(lambda: _serving(peer, values))]
@@ -129,7 +150,7 @@ def _time_pulls(
     for reader in crowd:
       reader.start('pull')
     new = [reader.result() for reader in crowd]
-    if not repeat:  # The first connects, and touches new memory.
+    if not repeat:  # The first also connects, and touches new memory.
       continue
     pushes.append(end - start)
     pulls.extend(new)
@@ -153,7 +174,10 @@ def _time_pulls(
 
 
 def _time_news(pusher: crew.Role, reader: crew.Role) -> dict[str, float]:
-  """Times what only a peer with versions can do; the others push, then pull."""
+  """Times the news of a version, for peers that have versions.
+
+  For others the row says what `_time_pulls` found, a push and then a pull.
+  """
   no_news = reader.call('no_news')
   if no_news is None:
     return {}

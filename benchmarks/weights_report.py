@@ -1,4 +1,4 @@
-"""What `benchmarks.weights` measured, as a table, a CSV and a picture."""
+"""Shows what `benchmarks.weights` measured: as a table, a CSV and a picture."""
 
 import csv
 import pathlib
@@ -11,9 +11,9 @@ from benchmarks.support import peers
 
 Row = dict[str, Any]
 
-# Milliseconds, but for GB/s, MB over the wire to all readers, and
-# microseconds of a check that finds no news. `news` is from the start of a push
-# until the first reader has it.
+# Times are in milliseconds; that of `no news`, a check that finds no newer
+# version, is in microseconds. `news` is from the start of a push until the first
+# reader has it. `wire MB` came over the network to all readers together.
 _COLUMNS = {
   'payload_mb': 'MB',
   'readers': 'readers',
@@ -27,7 +27,8 @@ _COLUMNS = {
   'no_news_us': 'no news',
   'wire_mb': 'wire MB',
 }
-# (what, ours, theirs): a ratio above one is in our favour.
+# Title, this program's column and row, and the peers' column. A ratio above one
+# is in this program's favour.
 _RATIOS = (
   ('pull, mapped', ('pull_p50_ms', peers.MAPPED), 'pull_p50_ms'),
   ('pull, copied', ('pull_p50_ms', peers.COPIED), 'pull_p50_ms'),
@@ -58,17 +59,17 @@ def print_header() -> None:
 
 
 def print_rows(group: Sequence[Row]) -> None:
-  """Prints what one payload and number of readers gave, then the ratios."""
+  """Prints the rows of one payload and number of readers, then the ratios."""
   for row in group:
     print(' '.join(_cell(name, row.get(name)) for name in _COLUMNS))
   by_peer = {row['peer']: row for row in group}
-  for what, (ours, peer), theirs in _RATIOS:
+  for title, (ours, peer), theirs in _RATIOS:
     ratios = [
       f'{row[theirs] / by_peer[peer][ours]:.1f} x {name}'
       for name, row in by_peer.items()
       if not name.startswith('container') and row.get(theirs, 0) > 0.1
     ]
-    print(f'  {what}: faster than the peers by {", ".join(ratios)}')
+    print(f'  {title}: faster than the peers by {", ".join(ratios)}')
   print(flush=True)
 
 
@@ -86,7 +87,7 @@ def write_csv(rows: Sequence[Row], path: pathlib.Path) -> None:
 
 
 def draw(rows: Sequence[Row], path: pathlib.Path) -> None:
-  """Draws pulls by number of readers, and what a version costs its pusher."""
+  """Draws pulls for each number of readers, and what a push costs."""
   matplotlib.use('Agg')
   from matplotlib import pyplot as plt
 

@@ -50,7 +50,6 @@ _KNOWN_FOLDERS = {
 }
 _KNOWN_FILES = {
   'container/host_cache.py',
-  'policies/policy.py',
   'tests/backends/cluster/test_fleet.py',
   'tests/backends/local/test_local.py',
   'tests/container/test_nests.py',

@@ -1,1 +1,1 @@
-"""What several benchmarks share."""
+"""What several benchmarks share: processes, peers, hosts, whole programs."""

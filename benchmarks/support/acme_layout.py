@@ -1,6 +1,6 @@
-"""The peer of the benchmarks: Acme's own `DistributedLayout` for SAC.
+"""The peer of two benchmarks: Acme's own `DistributedLayout`, with SAC.
 
-A file of its own, which the other side's processes must not import.
+The processes of this repository's own program must not import this file.
 """
 
 import pathlib
@@ -25,7 +25,7 @@ def launch(num_actors: int, directory: str) -> None:
   """Runs the program until it is killed.
 
   Args:
-    num_actors: how many actor processes; an evaluator comes on top.
+    num_actors: how many actor processes. There is an evaluator as well.
     directory: a folder for a file that the workers need, and for the address
       of replay.
   """
@@ -37,7 +37,7 @@ def launch(num_actors: int, directory: str) -> None:
     environment_factory=stamps.make_actor_environment,
     environment_spec=spec,
     network_factory=parts.network_factory,
-    # Settings and networks are those of `launch.py --agent=sac`.
+    # Settings and networks are the same as with `launch.py --agent=sac`.
     builder=sac.SACBuilder(
       sac_lib.make_acme_config(spec, sac_lib.Config()), StampingLogger
     ),
@@ -66,14 +66,18 @@ def launch(num_actors: int, directory: str) -> None:
 
 
 def _import_compat_first(path: str) -> local_multi_processing.PythonProcess:
-  """Has Launchpad's workers import `compat` before they unpickle a node."""
+  """Returns settings that make workers import `compat` before anything else.
+
+  Args:
+    path: a file, which is written; workers run what is pickled in it.
+  """
   with open(path, 'wb') as f:
     pickle.dump(patches.apply, f)
   return local_multi_processing.PythonProcess(args={'init_file': path})
 
 
 class StampingLogger(base.Logger):
-  """Stamps the learner's first step, which is when it logs first."""
+  """Notes the time of the learner's first step, after which it first logs."""
 
   def __init__(self):
     self._first = True
@@ -81,7 +85,7 @@ class StampingLogger(base.Logger):
   def write(self, data):
     if self._first:
       self._first = False
-      base.to_numpy(data)  # Waits for the step, as writing it down would.
+      base.to_numpy(data)  # Waits for the step, as a logger that writes does.
       stamps.stamp('learner')
 
   def close(self):

@@ -1,4 +1,4 @@
-"""Processes of a benchmark, each of which does what it is told."""
+"""Processes of a benchmark, which answer calls by name."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -9,7 +9,7 @@ from typing import Any
 from system import linux
 
 _CALL_SECONDS = 300.0
-# A fork of a parent that made no client and no server starts at once.
+# Forks start at once. The parent must not have made a client or a server.
 _FORK = multiprocessing.get_context('fork')
 
 
@@ -17,10 +17,11 @@ class Role:
   """A forked process that answers calls, one at a time."""
 
   def __init__(self, make: Callable[[], dict[str, Callable]]):
-    """Starts it.
+    """Starts the process.
 
     Args:
-      make: Run in the process; returns what it can be told to do, by name.
+      make: called in the process; returns functions by the names of the calls
+        that they answer.
     """
     self._pipe, theirs = _FORK.Pipe()
     self._process = _FORK.Process(
@@ -29,10 +30,16 @@ class Role:
     self._process.start()
 
   def start(self, call: str) -> None:
+    """Starts a call, and does not wait for its result."""
     self._pipe.send(call)
 
   def result(self) -> Any:
-    """What the call that was started returns; raises what it raises."""
+    """Returns the result of the call that was started.
+
+    Raises:
+      TimeoutError: there was no answer in time.
+      Exception: the call raised it.
+    """
     if not self._pipe.poll(_CALL_SECONDS):
       raise TimeoutError(f'No answer within {_CALL_SECONDS:g} s.')
     result = self._pipe.recv()
@@ -41,6 +48,7 @@ class Role:
     return result
 
   def call(self, call: str) -> Any:
+    """Starts a call and returns its result; raises what `result` does."""
     self.start(call)
     return self.result()
 
@@ -49,7 +57,7 @@ class Role:
     self._process.join()
 
   def close(self) -> None:
-    # Later forks hold this pipe, too: closing it would tell nobody.
+    # To close the pipe would not be noticed, since later forks have it as well.
     self._pipe.send(None)
     self._process.join(10)
     self.kill()
@@ -61,7 +69,7 @@ def _obey(
   linux.die_with_parent(parent)
   try:
     calls = make()
-  except Exception as error:  # It belongs to whoever asks first.
+  except Exception as error:  # The first call raises it.
     failure = error
     calls = None
   while True:

@@ -1,7 +1,7 @@
-"""Ways to move weights, behind one interface, so one loop times them all.
+"""Ways to move weights, behind one interface, so that one loop times them all.
 
-A peer's parts run in processes of their own: what serves, once; one pusher,
-which is the learner; and many readers.
+A peer has parts that run in processes of their own: one server, one pusher,
+which is the learner, and several readers.
 """
 
 import abc
@@ -24,7 +24,13 @@ Nest = dict[str, np.ndarray]
 
 
 def make_values(megabytes: float, leaves: int, seed: int = 0) -> Nest:
-  """A nest of random float32 leaves of equal size."""
+  """Returns a nest of random float32 leaves of equal size.
+
+  Args:
+    megabytes: the size of all leaves together, in 10^6 bytes.
+    leaves: the number of leaves.
+    seed: the seed of the random values.
+  """
   rng = np.random.default_rng(seed)
   size = int(megabytes * 1e6) // 4 // leaves
   return {
@@ -37,39 +43,54 @@ class Peer(abc.ABC):
   """One way to move weights.
 
   Attributes:
-    name: As the table prints it.
+    name: the name in the table.
   """
 
   name = ''
 
   def serve(self, values: Nest) -> tuple[str, Any]:
-    """Starts a server; returns its address and what to keep alive."""
+    """Starts a server; returns its address, and an object to keep alive."""
     server = reverb.Server([container.variable_table(values)])
     return f'127.0.0.1:{server.port}', server
 
   @abc.abstractmethod
   def pusher(self, address: str, values: Nest) -> Callable[[], float | None]:
-    """Returns a function that makes the values a new version.
+    """Returns a function that pushes the values as a new version.
 
-    It returns when readers can have it, and tells for how many seconds the
-    learner could not go on, None if that cannot be said.
+    The function returns when readers can have the version. Its result is for
+    how many seconds the learner could not go on, or None if that is not known.
+
+    Args:
+      address: the server's address.
+      values: the nest to push.
     """
 
   @abc.abstractmethod
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
-    """Returns a function that pulls what is newest."""
+    """Returns a function that pulls the newest version.
+
+    Args:
+      address: the server's address.
+      values: a nest of the same shapes and dtypes.
+    """
 
   def checker(self) -> Callable[[], Any] | None:  # noqa: B027
-    """Returns a function that asks for news, None if there is no such call."""
+    """Returns a function that asks for a newer version, or None without such.
+
+    The function returns None if there is nothing newer.
+    """
 
   def received(self) -> float | None:  # noqa: B027
-    """Bytes of payload that came over the wire to this reader, if counted."""
+    """Returns the bytes that came over the network to this reader so far.
+
+    None if they are not counted.
+    """
 
 
 class Container(Peer):
-  """This library, with or without one copy per host.
+  """This repository's container, with or without the host cache.
 
-  Its readers map that copy; `copies` makes each read it into its own memory.
+  With it readers map the host's one copy, or copy it to memory of their own.
   """
 
   def __init__(self, name: str, host_cache: bool, copies: bool = False):
@@ -118,7 +139,7 @@ class Container(Peer):
 
 
 class TfAgents(Peer):
-  """The calls that TF-Agents' container makes."""
+  """The calls to Reverb that TF-Agents' container makes."""
 
   name = 'TF-Agents'
 
@@ -157,7 +178,7 @@ class Courier(Peer):
     return f'127.0.0.1:{port}', (server, held)
 
   def pusher(self, address: str, values: Nest) -> Callable[[], None]:
-    # There is nothing to push: readers' calls run in the learner, beside it.
+    # Nothing is pushed: the learner's process answers the readers' calls.
     return lambda: None
 
   def reader(self, address: str, values: Nest) -> Callable[[], Any]:
@@ -166,7 +187,7 @@ class Courier(Peer):
 
 
 class _Holder:
-  """Ray's actor that knows which object is the newest version."""
+  """A Ray actor that knows which object is the newest version."""
 
   def __init__(self):
     self._ref = []
@@ -221,7 +242,7 @@ class Ray(Peer):
     return lambda: ray.get(ray.get(holder.get.remote())[0])
 
   def received(self) -> float:
-    return 0.0  # Every reader here is on the node that has the object.
+    return 0.0  # All readers are on the node that has the object.
 
 
 MAPPED = 'container, same host'
@@ -239,7 +260,7 @@ PEERS = (
 
 
 def memcpy_seconds(values: Nest) -> float:
-  """Seconds to copy a nest within one process, into memory used before."""
+  """Returns the seconds to copy a nest in one process, to memory in use."""
   copies = [leaf.copy() for leaf in values.values()]
   start = time.monotonic()
   for copy, leaf in zip(copies, values.values(), strict=True):

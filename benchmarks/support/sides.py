@@ -1,8 +1,8 @@
 """The two programs that are measured side by side, as processes to run.
 
-`launch.py` is this repository's; `acme` is Acme's `DistributedLayout` on
-Launchpad's `local_mp` (see `acme_layout`). Both run SAC on Pendulum with the
-same settings, and an evaluator.
+The side `launch.py` is this repository's program. The side `acme` is Acme's
+`DistributedLayout` on Launchpad's `local_mp` (see `acme_layout`). Both run SAC
+on Pendulum with the same settings, and an evaluator.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _ROOT = pathlib.Path(__file__).parents[2]
 _ENDLESS = 10**9
 _END_SECONDS = 30.0
 _TAIL_LINES = 30
-# What `acme_layout` writes, for want of a status.
+# The file that `acme_layout` writes; `launch.py` has a status.
 REPLAY_ADDRESS = 'replay_address'
 
 
@@ -39,16 +39,17 @@ def running(
 
   Args:
     side: one of `SIDES`.
-    num_actors: of the program; an evaluator comes on top.
-    directory: for all that it writes; `output` there is what it prints.
-    kept: a folder for what a side keeps from one run to the next.
+    num_actors: how many actors. There is an evaluator as well.
+    directory: the folder for all that the program writes. The file `output` in
+      it gets what the program prints.
+    kept: a folder for what a side caches from one run to the next.
   """
   env = dict(
     os.environ,
-    HOME=directory,  # Where Acme's checkpoints and metrics go.
+    HOME=directory,  # Acme writes checkpoints and metrics below it.
     PYTHONPATH=str(_ROOT),
     PYTHONPYCACHEPREFIX=f'{kept}/bytecode',
-    # Where `launch.py` has JAX keep what it compiles.
+    # `launch.py` makes JAX keep compiled functions below it.
     XDG_CACHE_HOME=kept,
     **{stamps.DIRECTORY: directory},
   )
@@ -78,7 +79,7 @@ def running(
 
 
 def tree(pid: int) -> list[psutil.Process]:
-  """Returns a process and all its descendants, unless it is gone."""
+  """Returns a process and all its descendants; nothing if it has ended."""
   try:
     root = psutil.Process(pid)
     return [root, *root.children(recursive=True)]
@@ -87,7 +88,15 @@ def tree(pid: int) -> list[psutil.Process]:
 
 
 def check(process: subprocess.Popen, directory: str) -> None:
-  """Raises `RuntimeError` with the program's last lines if it has ended."""
+  """Checks that a program still runs.
+
+  Args:
+    process: the program.
+    directory: the folder that the program writes to.
+
+  Raises:
+    RuntimeError: the program has ended; the message has its last lines.
+  """
   if process.poll() is not None:
     raise RuntimeError(f'{process.args} ended:\n{tail(directory)}')
 
@@ -99,7 +108,12 @@ def tail(directory: str) -> str:
 
 
 def replay_address(side: str, directory: str) -> str | None:
-  """Returns where a program's replay serves, None before it is known."""
+  """Returns the address of a program's replay server, None until it is known.
+
+  Args:
+    side: one of `SIDES`.
+    directory: the folder that the program writes to.
+  """
   try:
     if side == 'acme':
       return pathlib.Path(directory, REPLAY_ADDRESS).read_text()
@@ -115,13 +129,13 @@ def report(
   conclusions: Callable[[Sequence[NamedTuple]], Iterable[str]],
   csv_path: str | None,
 ) -> None:
-  """Prints a row a run as it comes, and what follows from them.
+  """Prints a row for each run when it has ended, then sentences about them.
 
   Args:
-    kind: of the rows; its fields head the table.
-    runs: the rows.
-    conclusions: rows -> sentences.
-    csv_path: a file for the table, if any.
+    kind: the type of the rows, whose fields head the table.
+    runs: yields the rows.
+    conclusions: returns sentences about all rows.
+    csv_path: the file that gets the table, or None.
   """
   width = max(map(len, kind._fields))
   rows = []

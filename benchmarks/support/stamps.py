@@ -1,7 +1,7 @@
-"""Notes of the first step that each process of a measured program takes.
+"""Notes when each process of a measured program takes its first step.
 
-A file of its own, and without Acme: `launch.py` imports it ahead of its flags'
-last use, and Launchpad, which Acme imports, defines one of those over again.
+This file must not import Acme: `launch.py` imports it before it has read its
+flags, and Launchpad, which Acme imports, defines one of the flags over again.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""An actor's steps count as they are made, and bad ones never reach replay."""
+"""An actor's steps count as they are made; only finite ones reach replay."""
 
 import compat  # noqa: F401
 
@@ -28,7 +28,7 @@ _BAD = float('nan')
 
 
 class Walk(dm_env.Environment):
-  """Episodes of a length, or without an end; can give one bad number."""
+  """Has episodes of one length, or without an end; one reward can be a NaN."""
 
   def __init__(self, length=None, bad_at=None):
     self._length = length
@@ -71,7 +71,7 @@ class Rows(loggers.Logger):
 
 
 class VariableClient:
-  """Has its parameters from the start."""
+  """A variable client whose parameters are there from the start."""
 
   params = np.float32(0.5)
 
@@ -93,7 +93,7 @@ def make_actor(adder=None):
 
 
 class Acting:
-  """An actor's process, less the processes around it."""
+  """What an actor's process consists of, without other processes."""
 
   def __init__(
     self, environment, limit=None, adder=None, stop=True, every_seconds=1000.0
@@ -156,7 +156,7 @@ def test_steps_of_an_episode_that_a_stop_breaks_off_count():
   assert len(acting.rows) == 1
 
 
-def test_a_bad_reward_is_named_with_its_task_and_step():
+def test_a_reward_that_is_not_finite_is_named_with_its_task_and_step():
   acting = Acting(Walk(length=20, bad_at=50))
   with pytest.raises(finite.NonFiniteError) as error:
     acting.loop.run()
@@ -198,7 +198,9 @@ def replay():
 
 @pytest.mark.parametrize('several', [False, True])
 @pytest.mark.parametrize('name', _adders(None))
-def test_a_bad_step_is_left_out_and_acting_goes_on(replay, name, several):
+def test_a_step_that_is_not_finite_is_left_out_and_acting_goes_on(
+  replay, name, several
+):
   adder = _adders(replay)[name]
   acting = Acting(Walk(length=20, bad_at=50), 100, adder, stop=False)
   rows = Rows()
@@ -213,7 +215,7 @@ def test_a_bad_step_is_left_out_and_acting_goes_on(replay, name, several):
   seen = [leaf for sample in samples for leaf in jax.tree.leaves(sample.data)]
   assert len(seen) > 40
   assert finite.find(seen) is None
-  # 50 was not a step, and no other is missing.
+  # The 50th did not count as a step, and no other is missing.
   assert acting.counter.get_counts()['actor_steps'] == 100
   assert acting.watch.metrics() == {metric_names.LEFT_OUT: 1.0}
   lengths = [
@@ -224,7 +226,7 @@ def test_a_bad_step_is_left_out_and_acting_goes_on(replay, name, several):
   assert lengths == [20, 20, 20, 20]
 
 
-def test_an_environment_that_is_never_finite_ends_the_run_all_the_same():
+def test_an_environment_that_is_never_finite_ends_the_run_in_any_case():
   class Bad(Walk):
     def reset(self):
       return dm_env.restart(np.full(2, np.inf, np.float32))

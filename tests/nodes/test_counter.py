@@ -1,4 +1,4 @@
-"""The counter adds up exactly, whatever is sent twice or restarted."""
+"""The counter adds up exactly, also if reports or processes repeat."""
 
 import contextlib
 import pathlib
@@ -63,7 +63,7 @@ class _Served(counter_client.CounterClient):
     served.address = 'this process'
 
 
-def test_on_a_full_disk_who_counts_waits_and_nothing_is_told_that_is_not_kept(
+def test_on_a_full_disk_an_actor_waits_and_gets_no_count_that_is_not_saved(
   tmp_path, monkeypatch, capsys
 ):
   path = str(tmp_path / 'counter.journal')
@@ -116,7 +116,7 @@ def test_a_restarted_counter_gets_the_totals_again():
   assert actor.increment(steps=1)['actor_steps'] == 6
 
 
-def test_own_counts_show_before_they_are_reported():
+def test_a_process_sees_its_own_counts_before_they_are_reported():
   parent = counter_lib.GlobalCounter()
   learner = counter_client.Counter(parent, 'learner', time_delta=1000.0)
   learner.increment(steps=1)

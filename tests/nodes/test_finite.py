@@ -1,4 +1,4 @@
-"""What is not finite is found, whatever its type, and named."""
+"""Numbers that are not finite are found in every type, and named."""
 
 import compat  # noqa: F401
 
@@ -21,7 +21,7 @@ from run_files import metric_names
     (np.array(complex(0, np.inf)), 'is infj'),
   ],
 )
-def test_names_the_first(nest, expected):
+def test_the_first_number_that_is_not_finite_is_named(nest, expected):
   assert finite.find(nest) == expected
 
 
@@ -38,11 +38,11 @@ def test_names_the_first(nest, expected):
     [jnp.ones(3, jnp.bfloat16), True],
   ],
 )
-def test_all_else_is_finite(nest):
+def test_everything_else_counts_as_finite(nest):
   assert finite.find(nest) is None
 
 
-def test_only_the_first_stops():
+def test_only_the_first_find_is_an_error():
   watch = finite.Watch()
   with pytest.raises(finite.NonFiniteError, match='learner/0: w is nan'):
     watch.take('learner/0: w is nan')

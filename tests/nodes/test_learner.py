@@ -22,7 +22,7 @@ _STEPS = 20
 
 
 class Diverges(core.Learner):
-  """Its weights are NaN from a step on."""
+  """A learner whose weights are NaN from one step on."""
 
   def __init__(self, bad_from):
     self._bad_from = bad_from
@@ -56,7 +56,7 @@ def variables():
 
 
 class Learning:
-  """The learner's loop, step by step."""
+  """A learner's loop with all around it, taken step by step."""
 
   def __init__(self, variables, path, bad_from, stop):
     parent = counter_lib.GlobalCounter()
@@ -97,13 +97,13 @@ def test_a_learner_that_diverges_stops_with_its_last_finite_weights(
     learning.step()
   assert 'learner/0, after step 3' in str(error.value)
   assert "the weight['policy']['w'][1] is nan" in str(error.value)
-  # As at its end: there is no second error.
+  # The loop saves once more at its end, and that is no second error.
   learning.loop.checkpoint()
   assert learning.end()["['steps']"] == 2
   np.testing.assert_array_equal(variables.pull()['policy']['w'], [1, 2])
 
 
-def test_one_that_goes_on_publishes_and_saves_nothing_that_is_not_finite(
+def test_a_learner_that_goes_on_publishes_and_saves_only_finite_weights(
   variables, tmp_path
 ):
   learning = Learning(variables, tmp_path, 3, stop=False)
@@ -117,7 +117,7 @@ def test_one_that_goes_on_publishes_and_saves_nothing_that_is_not_finite(
   assert left_out == 2 * (_STEPS - 2)
 
 
-def test_a_loss_that_is_not_finite_is_said_once(caplog):
+def test_a_loss_that_is_not_finite_is_logged_once(caplog):
   rows = []
 
   class Rows(loggers.Logger):

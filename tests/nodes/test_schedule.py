@@ -27,6 +27,6 @@ def test_schedules_are_read(text, expected):
 @pytest.mark.parametrize(
   'text', ['5', '0s', '1000steps*0', '-3s', '10 s', '3s*', '1.5steps', 'steps']
 )
-def test_what_is_no_schedule_is_refused(text):
+def test_other_texts_are_refused(text):
   with pytest.raises(ValueError, match='schedule|whole number'):
     schedule.parse(text)

@@ -1,4 +1,4 @@
-"""A stop ends each node wherever it is, in order and without a word."""
+"""A stop ends each node wherever it is, in order and without output."""
 
 import threading
 
@@ -17,7 +17,7 @@ def _stop_once_there(path):
 
 
 class _Node(worker.Node):
-  """One whose making waits for what will never be there."""
+  """A node that is never made: its constructor waits for ever."""
 
   def __init__(self, path):
     super().__init__(self._wait, path)
@@ -33,7 +33,7 @@ def _make_forever(path):
 
 
 @pytest.mark.parametrize('kind', ['node', 'server'])
-def test_a_node_that_is_still_being_made_ends(tmp_path, kind):
+def test_a_stop_ends_a_node_that_is_still_being_made(tmp_path, kind):
   path = tmp_path / 'waits'
   program = lp.Program('making')
   with program.group('maker'):
@@ -47,7 +47,7 @@ def test_a_node_that_is_still_being_made_ends(tmp_path, kind):
   assert not lines.of('maker/0')
 
 
-def test_a_thread_of_a_tasks_own_does_not_keep_it(tmp_path):
+def test_a_thread_that_a_task_started_does_not_keep_it_alive(tmp_path):
   path = tmp_path / 'waits'
 
   def waits():

@@ -1,4 +1,4 @@
-"""Where a process's time goes."""
+"""What a process spends its time on is measured and added up."""
 
 import json
 import time
@@ -27,7 +27,7 @@ def path(tmp_path):
   return tmp_path / 'profile' / 'learner_0.json'
 
 
-def test_a_call_within_a_call_is_beneath_it(path):
+def test_a_call_within_a_call_stands_below_it(path):
   timer = timing.TreeTimer(str(path))
   work = timer.time(Work(), {'outer': 'step', 'inner': 'wait'})
   assert work.outer() == 'done'
@@ -47,7 +47,7 @@ def test_a_call_within_a_call_is_beneath_it(path):
   assert within <= tree['']['seconds']
 
 
-def test_a_restarted_process_adds_to_what_there_is(path):
+def test_a_restarted_process_adds_to_the_times_in_the_file(path):
   for _ in range(2):
     timer = timing.TreeTimer(str(path))
     timer.time(Work(), {'inner': 'wait'}).inner()
@@ -67,7 +67,7 @@ def test_a_call_that_raises_is_counted_and_raises(path):
   assert {'step', 'wait'} <= {*json.loads(path.read_text())}
 
 
-def test_the_page_has_what_is_left(path):
+def test_the_page_shows_the_time_that_is_left_over(path):
   path.parent.mkdir()
   nodes = {'': (10, 1), 'step': (8, 4), 'step/wait': (2, 4), 'publish': (1, 4)}
   path.write_text(
@@ -86,7 +86,7 @@ def test_the_page_has_what_is_left(path):
   ]
 
 
-def test_without_a_timer_nothing_is_touched():
+def test_without_a_timer_objects_stay_as_they_are():
   work = Work()
   assert timing.NoTimer().time(work, {'outer': 'step'}) is work
   assert 'outer' not in vars(work)

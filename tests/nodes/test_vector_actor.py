@@ -1,4 +1,4 @@
-"""Several environments in one actor: each as it would be by itself."""
+"""Several environments in one actor: each acts as if it were alone."""
 
 import compat  # noqa: F401
 
@@ -19,7 +19,7 @@ _LENGTHS = (3, 5, 2)
 
 
 class Numbers(dm_env.Environment):
-  """Episodes of one length, with observations that say whose they are."""
+  """Has episodes of one length; observations name lane, episode and step."""
 
   def __init__(self, lane: int):
     self._lane = lane
@@ -49,7 +49,7 @@ class Numbers(dm_env.Environment):
 
 
 class Written:
-  """An adder that keeps what it is given."""
+  """An adder that keeps its arguments in a list."""
 
   def __init__(self):
     self.steps = []
@@ -75,10 +75,10 @@ class Rows(loggers.Logger):
 
 
 def make_actor(key, adder=None):
-  """An actor that draws at random, with a state that remembers.
+  """Returns an actor that acts at random and sums its observations.
 
-  The state of an episode that begins has another structure than later ones, as
-  in Acme's PPO.
+  The state at the beginning of an episode has another structure than later
+  states, as in Acme's PPO.
   """
 
   def act(parameters, observation, state):
@@ -97,7 +97,7 @@ def make_actor(key, adder=None):
 
 
 class VariableClient:
-  """Has its parameters from the start."""
+  """A variable client whose parameters are there from the start."""
 
   def __init__(self, source):
     (self.params,) = source.get_variables(['policy'])
@@ -130,7 +130,7 @@ def keys():
   return jax.random.split(jax.random.PRNGKey(7), len(_LENGTHS))
 
 
-def test_each_episode_is_what_its_environment_would_have_by_itself(keys):
+def test_each_episode_is_as_if_its_environment_were_alone(keys):
   loop, written, _ = make_loop(30, keys)
   loop.run()
 
@@ -142,11 +142,11 @@ def test_each_episode_is_what_its_environment_would_have_by_itself(keys):
     )
     single.run(num_episodes=episodes)
     assert episodes > 1
-    # The last episode broke off.
+    # The last episode was broken off.
     assert adder.steps == alone.steps[: len(adder.steps)]
 
 
-def test_ends_at_the_limit_in_the_middle_of_episodes(keys):
+def test_the_loop_ends_at_the_limit_in_the_middle_of_episodes(keys):
   loop, written, rows = make_loop(11, keys)
   loop.run()
 
@@ -157,7 +157,7 @@ def test_ends_at_the_limit_in_the_middle_of_episodes(keys):
   assert sum(s[0] != 'first' for w in written for s in w.steps) == 11
 
 
-def test_returns_are_of_one_environment(keys):
+def test_a_row_has_the_return_of_one_environment(keys):
   loop, written, rows = make_loop(16, keys)
   loop.run()
 

@@ -1,4 +1,4 @@
-"""A stop gets through to a loop wherever it waits, and loggers are closed."""
+"""A stop ends a loop wherever it waits, and then all is closed."""
 
 import gc
 import sys
@@ -17,7 +17,7 @@ from nodes import learner, worker
 
 
 class _Manager:
-  """Launchpad's worker manager, as far as a node sees it."""
+  """The part of Launchpad's worker manager that a node uses."""
 
   def __init__(self):
     self._stop = threading.Event()
@@ -66,7 +66,7 @@ def test_a_failure_reaches_the_node_after_closing(manager):
 
 
 @pytest.mark.parametrize('code, text', [(3, '3'), (0, '0'), (None, '')])
-def test_an_exit_that_nobody_asked_for_is_a_failure(manager, code, text):
+def test_sys_exit_is_a_failure(manager, code, text):
   closed = []
   with pytest.raises(RuntimeError, match=rf'sys.exit\({text}\)') as caught:
     worker.StoppableWorker(
@@ -76,12 +76,12 @@ def test_an_exit_that_nobody_asked_for_is_a_failure(manager, code, text):
   assert isinstance(caught.value.__cause__, SystemExit)
 
 
-def test_an_exit_while_the_program_stops_is_none(manager):
+def test_sys_exit_while_the_program_stops_is_no_failure(manager):
   manager.stop()
   worker.StoppableWorker(_Loop(lambda: sys.exit(3))).run()
 
 
-def test_one_failed_close_does_not_keep_the_next_from_it(manager):
+def test_after_a_failed_close_the_next_is_called(manager):
   closed = []
 
   def fail():
@@ -122,7 +122,7 @@ def test_a_stop_leaves_a_loop_that_waits_outside_python(manager):
   released.release()
 
 
-def test_the_loop_can_do_what_the_node_can(manager):
+def test_the_loops_thread_has_the_nodes_context(manager):
   seen = []
 
   def run():
@@ -154,13 +154,13 @@ def test_a_learner_that_waits_for_samples_ends_in_time(manager, prefetch):
   assert 'loop' not in {thread.name for thread in threading.enumerate()}
 
 
-def test_that_samples_have_come_to_an_end_is_a_failure(manager):
+def test_the_end_of_the_samples_is_a_failure(manager):
   batches = learner.Samples(iter(()))
   with pytest.raises(StopIteration):
     worker.StoppableWorker(_Loop(lambda: next(batches))).run()
 
 
-def test_a_loop_that_looks_ends_where_it_looks(manager):
+def test_a_loop_that_calls_check_ends_there(manager):
   ended = []
 
   def looks():
@@ -180,7 +180,7 @@ def test_a_loop_that_looks_ends_where_it_looks(manager):
 
 
 def test_an_interruption_that_python_drops_is_made_again(manager, monkeypatch):
-  """In a destructor, or where the garbage collector calls JAX back."""
+  """Python drops it in a destructor, or where the collector calls JAX back."""
   printed, ended = [], []
 
   class Slow:
@@ -205,8 +205,10 @@ def test_an_interruption_that_python_drops_is_made_again(manager, monkeypatch):
   assert (ended, printed) == ([1], [])
 
 
-def test_what_code_makes_of_an_interruption_is_no_failure(manager):
-  """As dm-tree's does, whose callbacks raise through C++."""
+def test_an_interruption_that_code_turns_into_another_error_is_no_failure(
+  manager,
+):
+  """The code of dm-tree does so, whose callbacks raise through C++."""
 
   def forever():
     try:
@@ -219,7 +221,7 @@ def test_what_code_makes_of_an_interruption_is_no_failure(manager):
   worker.StoppableWorker(_Loop(forever), stop_seconds=1.0).run()
 
 
-def test_a_failure_of_a_loops_own_while_it_ends_is_one(manager):
+def test_an_error_of_the_loop_itself_while_it_ends_is_a_failure(manager):
   is_stopped = threading.Event()
 
   def fails():
@@ -246,7 +248,7 @@ def test_a_client_that_is_closed_at_a_stop_is_no_failure(manager):
   ).run()
 
 
-def test_what_a_loop_holds_ends_with_the_process(manager):
+def test_what_a_loop_holds_is_never_finalized(manager):
   """Acme's adders flush for ten seconds when they are finalized."""
   finalized = []
 

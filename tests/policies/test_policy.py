@@ -112,7 +112,7 @@ def test_a_seed_gives_other_actions_and_the_same_again(recurrent):
   assert (first != recurrent.actions).any()
 
 
-def test_the_specs_are_told(recurrent):
+def test_the_specs_are_shown(recurrent):
   specs_told = policy.load(recurrent.path).specs
   assert specs_told['observation']['array']['shape'] == [10, 5]
   assert specs_told['action']['array']['num_values'] == 3
@@ -223,12 +223,14 @@ def test_a_foreign_folder_is_refused(tmp_path):
     policy.load(tmp_path)
 
 
-def test_a_missing_path_is_said(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
   with pytest.raises(FileNotFoundError, match=f'no folder {tmp_path}/none;'):
     policy.load(tmp_path / 'none')
 
 
-def test_what_this_jax_cannot_take_is_said(copy):
+def test_a_function_that_this_jax_cannot_take_names_its_release(
+  copy,
+):
   code = b'of another release'
   (copy / policy.ACT).write_bytes(code)
   path = copy / policy.DESCRIPTION
@@ -266,7 +268,7 @@ def test_an_actor_that_hides_its_policy_is_refused(tmp_path):
   assert list(tmp_path.iterdir()) == []
 
 
-def test_parameters_that_are_not_finite_are_not_kept(tmp_path):
+def test_parameters_that_are_not_finite_are_not_exported(tmp_path):
   config = policies.make_experiment('sac', 'gym:Pendulum-v1')
   learner = policies.make_learner(config)
   export.export(config, learner, tmp_path / 'policy')

@@ -47,7 +47,7 @@ def test_a_video_has_each_picture_in_its_size_and_at_its_speed(tmp_path):
     ('out.mp4', 'bsuite:catch/0', 'no video of bsuite:catch/0'),
   ],
 )
-def test_what_cannot_be_is_refused(tmp_path, name, env, expected):
+def test_a_video_that_cannot_be_made_is_refused(tmp_path, name, env, expected):
   with pytest.raises(ValueError, match=expected):
     video.check(tmp_path / name, env, 0)
   assert list(tmp_path.iterdir()) == []

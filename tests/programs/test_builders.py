@@ -55,7 +55,7 @@ class _Later:
     return ['policy', networks, environment_spec, evaluation]
 
 
-def test_the_released_form_is_called_with_what_it_takes():
+def test_a_builder_of_the_released_form_gets_the_arguments_that_it_takes():
   builder = builders.adapt(_Released())
   assert builder.make_replay_tables('spec', 'policy') == ['tables', 'spec']
   assert builder.make_dataset_iterator('replay') == ['dataset', 'replay']
@@ -100,7 +100,7 @@ def test_a_released_builders_own_logger_is_kept():
   assert learner[6] is own
 
 
-def test_the_later_form_is_taken_as_it_is():
+def test_a_builder_of_the_later_form_is_used_as_it_is():
   builder = _Later()
   assert builders.adapt(builder) is builder
 
@@ -161,6 +161,6 @@ def test_a_later_builder_makes_its_own_policy():
   assert _policy(config, True) == ['policy', 'networks', 'spec', True]
 
 
-def test_no_way_to_a_policy_is_said():
+def test_it_is_an_error_if_nothing_makes_a_policy():
   with pytest.raises(ValueError, match='_Released has no make_policy'):
     _policy(_experiment(), False)

@@ -86,7 +86,7 @@ def test_weights_go_from_learner_to_actor_and_evaluator(program):
   assert counts['learner_steps'] == 1
 
 
-def test_no_actor_is_refused(config):
+def test_a_program_without_actors_is_refused(config):
   with pytest.raises(ValueError, match='num_actors'):
     distributed.make_program(config, num_actors=0)
 

@@ -44,7 +44,7 @@ def test_learns_and_is_evaluated(agent, env, tmp_path):
     assert row['weights/version'] == 1
 
 
-def test_a_dataset_is_needed():
+def test_an_experiment_without_a_dataset_is_refused():
   config = experiment.ExperimentConfig(None, None, None, None)
   with pytest.raises(ValueError, match='dataset_factory'):
     offline.make_program(config)

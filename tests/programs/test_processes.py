@@ -68,7 +68,7 @@ def variables(experiment):
 
 
 @pytest.mark.parametrize('role, number', [('actor', 2), ('evaluator', 1)])
-def test_what_it_made_is_closed_at_a_stop(
+def test_a_process_closes_its_environments_at_a_stop(
   experiment, variables, stopped, role, number
 ):
   counts = counter.GlobalCounter()

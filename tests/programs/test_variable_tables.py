@@ -37,7 +37,7 @@ class _Builder:
   ],
   ids=['traced', 'looking'],
 )
-def test_any_learner_tells_its_shapes(make_values):
+def test_the_shapes_of_any_learner_are_found(make_values):
   config = experiment.ExperimentConfig(
     builder=_Builder(make_values),
     network_factory=lambda spec: None,

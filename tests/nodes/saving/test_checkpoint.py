@@ -1,4 +1,4 @@
-"""A checkpoint is whole, of the right thing, or not used."""
+"""A checkpoint that is damaged, or no checkpoint at all, is not used."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def test_the_newest_state_comes_back(config):
   np.testing.assert_array_equal(state['w'], [2, 2, 2])
 
 
-def test_nothing_saved_is_none(config, folder):
+def test_restore_returns_none_if_nothing_was_saved(config, folder):
   assert checkpoint.Checkpointer(config, 'learner').restore() is None
   assert not folder.exists()
 
@@ -81,7 +81,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(config, folder, how):
   assert _restored(config) == 1
 
 
-def test_where_all_are_damaged_none_is_made_up(config, folder):
+def test_it_is_an_error_if_all_checkpoints_are_damaged(config, folder):
   _save(checkpoint.Checkpointer(config, 'learner'), 1, 2)
   for path in folder.iterdir():
     path.write_bytes(path.read_bytes()[:100])
@@ -125,12 +125,12 @@ def test_what_a_kill_left_unfinished_is_removed_by_the_next_save(
   unfinished = folder / '.unfinished-x'
   unfinished.write_bytes(b'launchpad')
   assert _restored(config) == 1
-  assert unfinished.exists()  # It may be that of a run that goes on.
+  assert unfinished.exists()  # A run that goes on may be writing it.
   _save(checkpoint.Checkpointer(config, 'learner'), 2)
   assert not unfinished.exists()
 
 
-def test_a_full_disk_is_said_once_and_tried_again(
+def test_a_full_disk_is_reported_once_and_tried_again(
   config, folder, monkeypatch, capsys
 ):
   saver = checkpoint.Checkpointer(config, 'learner')
@@ -153,7 +153,7 @@ def test_a_full_disk_is_said_once_and_tried_again(
   assert _restored(config) == 4
 
 
-def test_a_file_in_place_of_the_folder_ends_nothing(config, tmp_path, capsys):
+def test_a_file_in_place_of_the_folder_is_no_error(config, tmp_path, capsys):
   (tmp_path / 'learner').write_text('mine')
   saver = checkpoint.Checkpointer(config, 'learner')
   _save(saver, 1)

@@ -1,4 +1,4 @@
-"""What was told to a journal is there after any end of its process."""
+"""What was written to a journal is there however its process ended."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path):
   assert journal.Journal(str(path)).values == {'a': 1, 'b': 3}
 
 
-def test_on_a_full_disk_it_begins_where_it_was(tmp_path):
+def test_a_journal_can_be_opened_on_a_full_disk(tmp_path):
   path = tmp_path / 'counts'
   before = journal.Journal(str(path))
   before.write('a', 1)
@@ -50,7 +50,7 @@ def test_a_foreign_file_is_refused_and_kept(tmp_path):
   assert path.read_text() == 'step,return\n1,2\n'
 
 
-def test_it_stays_small(tmp_path, monkeypatch):
+def test_the_file_stays_small(tmp_path, monkeypatch):
   monkeypatch.setattr(journal, '_MAX_BYTES', 1000)
   path = tmp_path / 'counts'
   counts = journal.Journal(str(path))

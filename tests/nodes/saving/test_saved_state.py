@@ -1,4 +1,4 @@
-"""State that is saved comes back bit by bit, and holds nothing that runs."""
+"""A saved state comes back bit by bit, and to load it runs no code."""
 
 import collections
 import dataclasses
@@ -138,7 +138,9 @@ class _Bomb:
     (print, 'a builtin_function_or_method at'),
   ],
 )
-def test_what_is_no_value_is_refused_by_its_place(leaf, expected):
+def test_a_leaf_that_is_not_a_value_is_refused_and_its_path_named(
+  leaf, expected
+):
   with pytest.raises(leaves.UnsavableError, match=expected):
     saved_state.to_bytes(_State({'x': [leaf]}, (), 0), {})
 
@@ -155,7 +157,7 @@ def test_what_is_no_value_is_refused_by_its_place(leaf, expected):
     (2).to_bytes(8, 'little') + b'[]',
   ],
 )
-def test_what_is_no_state_is_a_value_error(content):
+def test_other_bytes_are_a_value_error(content):
   with pytest.raises(ValueError):
     saved_state.from_bytes(content)
 
@@ -169,12 +171,12 @@ def test_any_byte_that_changed_is_found():
       saved = saved_state.from_bytes(bytes(changed))
     except ValueError:
       continue
-    # As a space may, of those that fill up the header.
+    # A space that fills up the header may change, for one.
     assert saved.facts == {'n': 1} and saved.leaves['b'] == 7
     np.testing.assert_array_equal(saved.leaves["['a']"], np.arange(3.0))
 
 
-def test_planted_leaves_of_no_values_are_refused():
+def test_planted_leaves_that_are_not_values_are_refused():
   for how in (
     ['array', 'object', [1]],
     ['array', 'V8', [1]],
@@ -214,7 +216,9 @@ def _fit(saved, current):
     ({'a': 'x'}, {'a': None}, 'a text.*None'),
   ],
 )
-def test_another_agents_state_is_named_by_its_leaf(saved, current, expected):
+def test_another_agents_state_is_refused_and_its_leaf_named(
+  saved, current, expected
+):
   with pytest.raises(saved_state.MismatchError, match=expected):
     _fit(saved, current)
 

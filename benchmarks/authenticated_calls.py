@@ -1,10 +1,11 @@
-"""What it costs a call that a run's own servers ask for its key.
+"""Measures what authentication costs a call between two tasks of a run.
 
-python -m benchmarks.door
+  python -m benchmarks.authenticated_calls
 
-Calls between two processes, with and without: as the tasks of a run have them
-(`rpc.courier_stand_in`), and plain Courier's, in turn. Each call sends an array
-and gets it back.
+Peer: plain Courier, which `rpc` replaces in the tasks of a run.
+
+Each call sends an array to another process and gets it back. The two sides take
+turns. Prints medians in microseconds, for arrays of several sizes in bytes.
 """
 
 import multiprocessing
@@ -20,8 +21,8 @@ from absl import app, flags
 from rpc import client
 from rpc import server as call_server
 
-_ROUNDS = flags.DEFINE_integer('rounds', 5, 'How often each side has its turn.')
-_SECONDS = flags.DEFINE_float('seconds', 1.0, 'Of one turn.')
+_ROUNDS = flags.DEFINE_integer('rounds', 5, 'Turns of each side.')
+_SECONDS = flags.DEFINE_float('seconds', 1.0, 'Seconds of one turn.')
 _SIZES = (0, 1_000, 100_000, 1_000_000, 10_000_000)
 _LIVING = 60.0
 
@@ -40,7 +41,12 @@ def _serve(key: bytes | None, pipe) -> None:
 
 
 def _microseconds(echo: Callable[[np.ndarray], np.ndarray], size: int) -> float:
-  """Returns the median of the calls of one turn."""
+  """Returns the median time of the calls of one turn.
+
+  Args:
+    echo: sends an array to the other process and returns it.
+    size: the size of the array, in bytes.
+  """
   array = np.zeros(size, np.uint8)
   echo(array)
   times, end = [], time.perf_counter() + _SECONDS.value
