@@ -12,8 +12,8 @@ from benchmarks.support import peers
 Row = dict[str, Any]
 
 # Times are in milliseconds; that of `no news`, a check that finds no newer
-# version, is in microseconds. `news` is from the start of a push until the first
-# reader has it. `wire MB` came over the network to all readers together.
+# version, is in microseconds. `news` lasts from the start of a push until the
+# first reader has it. `wire MB` came over the network to all readers together.
 _COLUMNS = {
   'payload_mb': 'MB',
   'readers': 'readers',
