@@ -28,7 +28,7 @@ def numbers(row: Row) -> metrics.Row:
 
 
 class Tail:
-  """Gives each row of a file of `reporting.loggers.CSVLogger` once.
+  """Gives each row of a file of `reporting.csv_logger` once.
 
   It keeps its place as a number of rows, since each row is one line and rows
   are only ever added. In bytes, rows move whenever the header gets a field.

@@ -1,11 +1,11 @@
 """Following a CSV file that goes on being written."""
 
-from reporting import loggers
+from reporting import csv_logger
 from run_files import tail
 
 
 def _logger(tmp_path):
-  return loggers.CSVLogger(str(tmp_path / 'actor_0.csv'))
+  return csv_logger.CSVLogger(str(tmp_path / 'actor_0.csv'))
 
 
 def _read(follower):

@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from reporting import loggers
+from reporting import csv_logger
 
 ACTOR = 'actor_0'
 
@@ -17,6 +17,6 @@ def make(run_dir: pathlib.Path, program: str = 'distributed') -> None:
 def write(run_dir: pathlib.Path, *steps: int, process: str = ACTOR) -> None:
   """Has a process write a row for each count of the actors' steps."""
   path = run_dir / 'metrics' / f'{process}.csv'
-  logger = loggers.CSVLogger(str(path))
+  logger = csv_logger.CSVLogger(str(path))
   for count in steps:
     logger.write({'actor/steps': count, 'actor/episode_return': -count / 2})
