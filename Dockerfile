@@ -13,4 +13,4 @@ RUN pip install --no-cache-dir --require-hashes --requirement requirements.lock
 COPY . ./
 
 USER 1000:1000
-CMD ["python", "launch.py", "--list"]
+CMD ["python", "launch.py", "list"]

@@ -81,8 +81,8 @@ class Submitted:
   Attributes:
     storage: where the run directory is, such as `in a bucket`.
     facts: further things to tell, each with its name: `('job', '12')`.
-    flags: the flags by which the verbs find the run beside `--run_dir`; None if
-      they cannot find it.
+    flags: the flags by which the verbs find the run, beside its directory; None
+      if they cannot find it.
   """
 
   storage: str

@@ -68,6 +68,16 @@ def flags() -> list[api.Flag]:
   return [flag for each in classes for flag in each.FLAGS]
 
 
+def flags_of_volumes() -> list[api.Flag]:
+  """Returns the own flags of backends whose run directories are on a volume.
+
+  Such a run is found by flags alone.
+  """
+  classes = dict.fromkeys(_classes().values())
+  on_volumes = [each for each in classes if each.RUN_DIR_IS_ON_VOLUME]
+  return [flag for each in on_volumes for flag in each.FLAGS]
+
+
 def make(choice: Choice) -> api.Backend:
   """Returns the backend that runs or submits a program.
 

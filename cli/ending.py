@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from backends.supervision import config as config_lib
-from cli import commands, settings
+from cli import keeping, settings
 from reporting import curve, profile, summary
 from run_files import screen
 from view import region
@@ -36,7 +36,7 @@ def end(
       screen.show(profile.page(run_dir))
   # Whoever interrupts a run waits for its end.
   if result.exit_code == 0 or (result.cause and result.cause.ends_run):
-    commands.keep_policy(run_dir, run)
+    keeping.keep_policy(run_dir, run)
   if result.cause is not None:
     cause = str(result.cause)
     if sys.stderr.isatty():

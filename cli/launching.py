@@ -8,7 +8,7 @@ import shlex
 
 from backends import api, registry
 from backends import resources as resources_lib
-from cli import commands, resuming, watching
+from cli import metric_sinks, resuming, watching
 from cli.settings import Settings, WrongUsage
 from run_files import run_dir as run_dir_lib
 from run_files import screen
@@ -93,7 +93,7 @@ def _check_not_running(run_dir: pathlib.Path) -> None:
     if state is not None:
       raise ValueError(
         f'the run in {run_dir} still goes on, as {state}; stop it first, with '
-        '--stop'
+        f'`python launch.py stop {run_dir}`'
       )
 
 
@@ -127,10 +127,10 @@ def _submit(
   lines = [('run directory', f'{run_dir}  ({submitted.storage})')]
   lines += submitted.facts
   if submitted.flags is not None:
-    about = shlex.join([*submitted.flags, f'--run_dir={run_dir}'])
+    about = shlex.join([str(run_dir), *submitted.flags])
     lines += [
-      ('its state', f'python launch.py --status {about}'),
-      ('to stop it', f'python launch.py --stop {about}'),
+      ('its state', f'python launch.py status {about}'),
+      ('to stop it', f'python launch.py stop {about}'),
     ]
   for name, value in lines:
     print(f'{name:<15}{value}')
@@ -187,7 +187,7 @@ def _run(
     _make_and_keep_program, settings, run_dir, backend
   )
   if not backend.IS_SUPERVISED:
-    with followers.following(watch.sinks, run_dir, commands.print_metrics):
+    with followers.following(watch.sinks, run_dir, metric_sinks.show):
       return backend.run(make_program, config=config, on_line=print).exit_code
   resize = None
   if settings.program == 'distributed':

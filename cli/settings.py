@@ -17,6 +17,7 @@ from typing import Any
 from nodes import schedule
 from programs import agents, environments, own_modules
 from run_files import damage
+from run_files import run_dir as run_dir_lib
 
 MAX_SEED = 2**31 - 1
 _SLOW_SECONDS = 15.0
@@ -175,6 +176,23 @@ class Settings:
 
 
 NAMES = tuple(field.name for field in dataclasses.fields(Settings))
+
+
+def read(run_dir: pathlib.Path) -> Settings:
+  """Returns the settings of the run in a directory.
+
+  Raises:
+    WrongUsage: there is no run, or one of another version of this repository.
+    damage.DamagedError: its settings are damaged.
+  """
+  try:
+    return make_settings(run_dir_lib.read_config(run_dir))
+  except FileNotFoundError as e:
+    raise WrongUsage(str(e)) from e
+  except TypeError as e:
+    raise WrongUsage(
+      f'{run_dir} holds a run of another version of this repository ({e})'
+    ) from e
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:

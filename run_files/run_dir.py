@@ -78,7 +78,7 @@ def take(path: pathlib.Path) -> None:
   except BlockingIOError:
     raise ValueError(
       f'a run in {path} goes on or is just beginning; stop it first, with '
-      '--stop, or name another directory'
+      f'`python launch.py stop {path}`, or name another directory'
     ) from None
   _taken.add(path)
 

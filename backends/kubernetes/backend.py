@@ -26,9 +26,9 @@ class KubernetesBackend(api.Backend):
     api.Flag(
       'kubernetes',
       '',
-      'The image, the volume and what else the run, or the pods of a role, '
-      'need: image=rl:1,volume=CLAIM:/runs,namespace=rl,context=gke;'
-      'replay:memory=16Gi;learner:nodeSelector.KEY=VALUE,toleration.KEY=VALUE.',
+      'The image, the volume and whatever else the run, or the pods of a role, '
+      'need, as in image=rl:1,volume=CLAIM:/runs;replay:memory=16Gi; the '
+      'documentation of this backend lists the options.',
     ),
   )
   HAS_DRY_RUN = True
@@ -117,7 +117,7 @@ class KubernetesBackend(api.Backend):
     if state is not None and not state.is_finished:
       raise api.RefusedError(
         f'--run_dir: the run in {run_dir} is JobSet {name}, {state}; stop it '
-        'first, with --stop'
+        'first, with the verb stop'
       )
     # What an earlier run in this directory has left.
     self._cluster.remove(name)
@@ -153,7 +153,7 @@ class KubernetesBackend(api.Backend):
       if any(
         pod.startswith(launcher) and pods[pod] == _RUNNING for pod in pods
       ):
-        command = ['python', 'launch.py', '--status', f'--run_dir={run_dir}']
+        command = ['python', 'launch.py', 'status', str(run_dir)]
         lines.append(self._cluster.in_launcher(name, *command).rstrip('\n'))
     except jobset.KubernetesError as e:
       # A run that only begins has not begun to keep its status.
@@ -177,7 +177,7 @@ class KubernetesBackend(api.Backend):
     if state is None:
       raise api.RefusedError(
         f'the cluster has no JobSet {name}, as that of the run in {run_dir} is '
-        'called; look at --run_dir, and at namespace and context in '
+        'called; look at the directory, and at namespace and context in '
         '--kubernetes'
       )
     return name, state

@@ -12,8 +12,9 @@ class LocalBackend(api.Backend):
     api.Flag(
       'refuse_open_ports',
       False,
-      'Whether a run on this machine does not begin where the kernel does not '
-      'let it keep other machines off its ports; else it says so and goes on.',
+      'Refuse to begin on this machine if the kernel does not let the run keep '
+      'other machines off its ports; without this flag, the run says so and '
+      'goes on.',
     ),
   )
 

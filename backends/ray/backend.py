@@ -12,7 +12,7 @@ class RayBackend(api.Backend):
     api.Flag(
       'ray_address',
       'auto',
-      'Of the Ray cluster, host and port; this machine is one of its nodes.',
+      'Host and port of the Ray cluster, of which this machine is a node.',
     ),
   )
 

@@ -22,7 +22,7 @@ class VertexBackend(api.Backend):
     api.Flag(
       'vertex',
       '',
-      'With --lp_launch_type=vertex_ai, the kind of GPU: gpu=T4, which it is.',
+      'The kind of GPU for --lp_launch_type=vertex_ai; without it, gpu=T4.',
     ),
   )
   IS_SUPERVISED = False

@@ -72,7 +72,7 @@ def _kinds(kinds: Sequence[enum.Enum] | None) -> str:
 
 
 def text(names: Sequence[str] = agents.AGENTS) -> str:
-  """Returns the table that `launch.py --list` prints."""
+  """Returns the table that `launch.py list` prints."""
   titles = AgentRow('agent', 'actions', 'observations', 'learns from')
   return '\n'.join(
     f'{row.name:<12}{row.actions:<25}{row.observations:<18}{row.learns_from}'

@@ -206,8 +206,9 @@ class Follower:
       # It is the sink's own files that are amiss.
       missing = f'some of {total:,}'
     late = f' within {self._seconds} s (more in {self._log})'
-    flag = shlex.quote(f'--run_dir={self._run_dir}')
+    run_dir = shlex.quote(str(self._run_dir))
     return (
       f'{missing} rows did not get there{late if self._is_late else ""}. To '
-      f'send them: python launch.py --send_metrics --metrics={self.name} {flag}'
+      f'send them: python launch.py send-metrics {run_dir} '
+      f'--metrics={self.name}'
     )

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from absl.testing import flagsaver
 
-import launch
+from cli import command as command_lib
+from cli import training_flags  # noqa: F401  Defined before they are saved.
 from nodes.saving import checkpoint, journal
 from programs.data import recording
 from run_files import damage, status
@@ -22,10 +23,10 @@ _ESCAPE = '\033]0;owned\007\033[2J\u202e'
 def command(capsys):
   """Types a command of `launch.py`, in this process."""
 
-  def run(*flags):
+  def run(*words):
     with flagsaver.flagsaver():
-      argv = launch.parse_flags(['launch.py', *map(str, flags)])
-      code = launch.main(argv)
+      parsed = command_lib.parse(['launch.py', *map(str, words)])
+      code = command_lib.run(parsed)
     return code, *capsys.readouterr()
 
   return run
@@ -51,9 +52,17 @@ def run_dir(tmp_path):
   return path
 
 
-_RESUME, _STATUS, _REPORT = '--resume', '--status', '--report'
-_EXPORT, _EVALUATE, _STOP = '--export', '--evaluate', '--stop'
+# Training with `--resume`; the others are verbs.
+_RESUME = '--resume'
+_STATUS, _REPORT = 'status', 'report'
+_EXPORT, _EVALUATE, _STOP = 'export', 'evaluate', 'stop'
 _STEPS = 'metrics/actor_0.csv'
+
+
+def _words(what, run_dir):
+  if what == _RESUME:
+    return what, f'--run_dir={run_dir}'
+  return what, run_dir
 
 
 @pytest.mark.parametrize(
@@ -79,9 +88,9 @@ def test_a_damaged_file_is_one_sentence(
   path = run_dir / name
   path.parent.mkdir(exist_ok=True)
   path.write_bytes(content)
-  for flag in commands:
-    code, _, error = command(flag, f'--run_dir={run_dir}')
-    assert code == 1, (flag, error)
+  for what in commands:
+    code, _, error = command(*_words(what, run_dir))
+    assert code == 1, (what, error)
     assert name in error and len(error.splitlines()) == 1
   assert path.read_bytes() == content
 
@@ -104,8 +113,8 @@ def test_a_folder_in_place_of_a_file_is_one_sentence(command, run_dir):
 def test_a_setting_of_another_type_is_one_sentence(command, run_dir):
   config = {**vars(samples.SETTINGS), 'num_actors': 'three'}
   (run_dir / 'config.json').write_text(json.dumps(config))
-  for flag in ('--resume', '--export', '--evaluate'):
-    code, _, error = command(flag, f'--run_dir={run_dir}')
+  for what in (_RESUME, _EXPORT, _EVALUATE):
+    code, _, error = command(*_words(what, run_dir))
     assert code == 1
     assert "--num_actors cannot be 'three'" in error
 
@@ -131,8 +140,8 @@ def test_without_a_whole_checkpoint_nothing_is_resumed_or_exported(
   (run_dir / 'policy').mkdir()
   for path in (run_dir / 'checkpoints' / 'learner').iterdir():
     path.write_bytes(damaged(path.read_bytes()))
-  for flag in ('--resume', '--export'):
-    code, _, error = command(flag, f'--run_dir={run_dir}')
+  for what in (_RESUME, _EXPORT):
+    code, _, error = command(*_words(what, run_dir))
     assert code == 1
     for text in ('00000001.checkpoint', '00000002.checkpoint', 'remove them'):
       assert text in error
@@ -150,12 +159,12 @@ def test_what_a_run_directory_says_reaches_no_terminal(command, run_dir):
   status.write(str(odd / 'logs'), launcher, [task])
   csv_files.write(odd, f'x{_ESCAPE}_0', ['time', _ESCAPE], [[1.0, 10]])
   said = ''
-  for flag in ('--status', '--report', '--export', '--evaluate', '--resume'):
-    _, out, error = command(flag, f'--run_dir={odd}')
+  for what in (_STATUS, _REPORT, _EXPORT, _EVALUATE, _RESUME):
+    _, out, error = command(*_words(what, odd))
     assert out or error
     said += out + error
   (odd / 'logs' / 'status.json').write_text(f'{{"tasks": [], {_ESCAPE}: 1')
-  _, out, error = command('--stop', f'--run_dir={odd}')
+  _, out, error = command('stop', odd)
   said += out + error + (odd / 'report.html').read_text()
   assert r'\x1b' in said
   assert not {'\033', '\007', '\u202e'} & set(said)

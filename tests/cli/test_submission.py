@@ -12,7 +12,8 @@ import yaml
 
 from backends import api, registry
 from backends.slurm import script as slurm_script
-from cli import launching, running, settings, watching
+from cli import launching, settings, watching
+from cli.verbs import status, stop
 from tests.backends.kubernetes import api_server
 from tests.e2e import runs
 from tests.programs import samples
@@ -90,19 +91,19 @@ def test_a_dry_run_prints_manifests_with_every_setting(capsys):
 def test_a_run_is_submitted_looked_at_and_stopped(server, capsys):
   assert _submit() == 0
   told = capsys.readouterr().out
-  about = '--backend=kubernetes --kubernetes=namespace=rl --run_dir=/runs/one'
-  assert f'launch.py --status {about}' in told
-  assert f'launch.py --stop {about}' in told
+  about = '/runs/one --backend=kubernetes --kubernetes=namespace=rl'
+  assert f'launch.py status {about}' in told
+  assert f'launch.py stop {about}' in told
   assert f'logs --follow job/{_NAME}-launcher-0' in told
   with pytest.raises(api.RefusedError, match=f'{_NAME}, Running; stop it'):
     _submit()
-  assert running.show_status('/runs/one', _NAMESPACE) == 0
+  assert status.show(_RUN_DIR, _NAMESPACE) == 0
   assert f'JobSet {_NAME}: Running' in capsys.readouterr().out
-  assert running.stop('/runs/one', _NAMESPACE) == 0
+  assert stop.stop(_RUN_DIR, _NAMESPACE) == 0
   assert server.objects == {}
   assert capsys.readouterr().out.endswith('stopped\n')
-  with pytest.raises(settings.WrongUsage, match=f'has no JobSet {_NAME}'):
-    running.stop('/runs/one', _NAMESPACE)
+  with pytest.raises(api.RefusedError, match=f'has no JobSet {_NAME}'):
+    stop.stop(_RUN_DIR, _NAMESPACE)
 
 
 def test_a_run_that_has_ended_makes_room_for_the_next(server):
@@ -141,10 +142,9 @@ def test_a_run_of_the_launcher_says_what_it_does(tmp_path, monkeypatch, capsys):
   )
   script.chmod(0o755)
   monkeypatch.setenv('PATH', f'{tmp_path}:/usr/bin:/bin')
-  assert running.show_status('/runs/one', registry.Choice('kubernetes')) == 0
+  assert status.show(_RUN_DIR, registry.Choice('kubernetes')) == 0
   assert capsys.readouterr().out.endswith(
-    f'asked: exec job/{_NAME}-launcher-0 -- python launch.py --status '
-    '--run_dir=/runs/one\n'
+    f'asked: exec job/{_NAME}-launcher-0 -- python launch.py status /runs/one\n'
   )
 
 
@@ -163,14 +163,15 @@ def test_options_of_an_unknown_role_are_refused():
 
 def test_a_launcher_in_its_pod_begins_and_goes_on(tmp_path):
   code = (
-    'import dataclasses, pathlib, sys, launch\n'
+    'import dataclasses, sys\n'
     'from absl import flags\n'
     'from cli import launching\n'
+    'from cli.verbs import train\n'
     'flags.FLAGS(sys.argv)\n'
-    'path, run = pathlib.Path(launch._run_dir()), launch.settings()\n'
-    'backend = launching.registry.make(launch.where())\n'
-    'launching._make_run_dir(run, path, backend, resume=True)\n'
-    'launch.run_dir_lib.write_config(path, dataclasses.asdict(run))\n'
+    'path, settings = train._run_dir(), train._settings()\n'
+    'backend = launching.registry.make(train._choice())\n'
+    'launching._make_run_dir(settings, path, backend, resume=True)\n'
+    'train.run_dir_lib.write_config(path, dataclasses.asdict(settings))\n'
   )
 
   def start(*flags):

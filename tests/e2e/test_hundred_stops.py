@@ -29,7 +29,7 @@ _AGENTS = {
   'sac': ('gym:Pendulum-v1', 'min_replay_size=100,batch_size=16'),
 }
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_WAYS = ('end', '--stop', *_SIGNALS)
+_WAYS = ('end', 'stop', *_SIGNALS)
 # From a moment in which Python itself begins to one in which a run has ended.
 _FIRST_SECONDS, _LAST_SECONDS = 0.1, 25.0
 # Until launch.py handles signals, which would else end Python, or has tasks.
@@ -123,7 +123,7 @@ def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
     return (0,)
   except subprocess.TimeoutExpired:
     pass
-  if stop.way == '--stop':
+  if stop.way == 'stop':
     return _ask_to_stop(process, run_dir, env)
   helpers.wait_until(
     lambda: _handles(process.pid), 'launch.py', _BEGINS_SECONDS
@@ -138,7 +138,7 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
   deadline = time.monotonic() + _BEGINS_SECONDS
   while process.poll() is None:
     asked = subprocess.run(
-      [sys.executable, 'launch.py', '--stop', f'--run_dir={run_dir}'],
+      [sys.executable, 'launch.py', 'stop', run_dir],
       cwd=runs.ROOT,
       env=env,
       capture_output=True,
@@ -150,7 +150,7 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
       return (128 + signal.SIGTERM, *([0] if leaves else []))
     # Until then the run has told nobody of itself.
     if asked.returncode != 2 or time.monotonic() > deadline:
-      raise AssertionError(f'--stop: {asked.stdout}{asked.stderr}')
+      raise AssertionError(f'stop: {asked.stdout}{asked.stderr}')
     time.sleep(0.2)
   return (0,)
 

@@ -133,7 +133,7 @@ def _shown(url):
 
 def _export(run_dir):
   return subprocess.run(
-    [sys.executable, 'launch.py', '--export', f'--run_dir={run_dir}'],
+    [sys.executable, 'launch.py', 'export', run_dir],
     cwd=runs.ROOT,
     capture_output=True,
     text=True,
@@ -157,21 +157,21 @@ def test_an_export_without_a_checkpoint_says_so(run, tmp_path):
   result = _export(tmp_path)
   assert result.returncode == 1
   assert 'no checkpoint' in result.stderr
-  assert f'--export --run_dir={tmp_path}' in result.stderr
+  assert f'python launch.py export {tmp_path}' in result.stderr
   assert not (tmp_path / 'policy').exists()
 
 
 def test_an_export_of_no_run_is_refused(tmp_path):
   result = _export(tmp_path)
   assert result.returncode == 2
-  assert result.stderr == f'launch.py: --run_dir: {tmp_path} holds no run\n'
+  assert result.stderr == f'launch.py: {tmp_path} holds no run\n'
 
 
 def test_a_finished_run_is_played(run):
   result = subprocess.run(
     [
-      *(sys.executable, 'launch.py', '--evaluate', '--episodes=2'),
-      f'--run_dir={run.run_dir}',
+      *(sys.executable, 'launch.py', 'evaluate', run.run_dir),
+      '--episodes=2',
     ],
     cwd=runs.ROOT,
     capture_output=True,
@@ -268,7 +268,7 @@ def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
     ('--agent=ail', ['ail', '--demonstrations', '--record']),
     ('--program=offline', ['sac', '--demonstrations']),
     ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
-    ('--video=out.mp4', ['--video', '--evaluate']),
+    ('--video=out.mp4', ['--video', 'launch.py evaluate']),
     ('--metrics=excel', ['--metrics', 'excel', 'jsonl']),
     ('--evaluations=5', ['--evaluations', '1000steps*5']),
     ('--num_actors=0', ['num_actors']),

@@ -24,9 +24,8 @@ def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
       subprocess.run(
         [*strangers, str(path), address], cwd=runs.ROOT, check=True, timeout=120
       )
-    status = [sys.executable, 'launch.py', '--status']
     shown = subprocess.run(
-      [*status, f'--run_dir={run.run_dir}'],
+      [sys.executable, 'launch.py', 'status', run.run_dir],
       cwd=runs.ROOT,
       capture_output=True,
       text=True,

@@ -15,12 +15,11 @@ import compat  # noqa: F401
 
 from absl import flags
 
-import launch  # noqa: F401  Defines the flags.
 from backends.cluster import door as door_lib
 from backends.cluster import hosts, joining, links, node_client
 from backends.process import bootstrap
 from benchmarks.support import network
-from cli import roles
+from cli import roles, training_flags  # noqa: F401  Defines the flags.
 from cli import settings as settings_lib
 
 _SERVERS = ('replay', 'variable_server', 'counter', 'learner')

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from absl.testing import flagsaver
 
-import launch
-from cli import settings
+from cli import (
+  command,
+  launching,
+  settings,
+  training_flags,  # noqa: F401  Defined before they are saved.
+)
 from policies import play
 from programs import agents, environments, own_modules
 
@@ -93,11 +97,11 @@ _STATEMENTS = {
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-  """Runs launch.py's `main` up to where a run would begin."""
+  """Types a command that trains, up to where a run would begin."""
   monkeypatch.syspath_prepend(tmp_path)
   # All that begins a run is there; the run is not.
   monkeypatch.setattr(
-    launch.launching,
+    launching,
     '_run',
     lambda run, run_dir, *others: run.make_program(run_dir) and 0,
   )
@@ -108,7 +112,7 @@ def run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv('WHERE', where)
     with flagsaver.flagsaver():
       flag = f'--run_dir={tmp_path / "run"}'
-      code = launch.main(launch.parse_flags(['launch.py', flag, *argv]))
+      code = command.run(command.parse(['launch.py', flag, *argv]))
     return code, capsys.readouterr().err
 
   yield main

@@ -17,8 +17,7 @@ _STEPS = 9000
 def _scale(run, count):
   return subprocess.run(
     [
-      *(sys.executable, 'launch.py', f'--scale=actor:{count}'),
-      f'--run_dir={run.run_dir}',
+      *(sys.executable, 'launch.py', 'scale', run.run_dir, f'actor:{count}'),
     ],
     cwd=runs.ROOT,
     capture_output=True,

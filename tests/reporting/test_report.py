@@ -231,9 +231,9 @@ def test_a_rest_before_a_resume_is_no_wall_time(make_run):
   assert run_groups.load(run).wall_time == 150.0
 
 
-def _launch(*flags):
+def _launch(*words):
   return subprocess.run(
-    [sys.executable, 'launch.py', '--report', *map(str, flags)],
+    [sys.executable, 'launch.py', 'report', *map(str, words)],
     cwd=_ROOT,
     capture_output=True,
     text=True,
@@ -241,14 +241,14 @@ def _launch(*flags):
   )
 
 
-def test_the_command_takes_flags_commas_and_arguments(make_run, tmp_path):
+def test_the_verb_takes_directories_of_any_name(make_run, tmp_path):
   names = ('with,comma', 'b', 'c', 'd')
   a, b, c, d = (make_run(name, seed=i) for i, name in enumerate(names))
-  result = _launch(f'--run_dir={a}', f'--run_dir={b},{c}', d, a)
+  result = _launch(a, b, c, d, a)
   assert result.returncode == 0, result.stderr
   assert result.stdout.strip() == str(a / 'report.html')
   assert len(_Page(a / 'report.html').tables[0]) == 1 + 1 + len(names)
-  result = _launch('--run_dir', b, '--report_path', tmp_path / 'page.html')
+  result = _launch(b, f'--output={tmp_path / "page.html"}')
   assert result.returncode == 0, result.stderr
   assert 'seed 1' in _Page(tmp_path / 'page.html').tables[0][1][0]
 
@@ -264,7 +264,7 @@ def test_a_damaged_run_is_refused(make_run, tmp_path, config, expected):
   run = make_run('a')
   (tmp_path / 'other').mkdir()
   (tmp_path / 'other' / 'config.json').write_text(config)
-  result = _launch('--run_dir', run, '--run_dir', tmp_path / 'other')
+  result = _launch(run, tmp_path / 'other')
   assert (result.returncode, result.stdout) == (1, '')
   assert len(result.stderr.splitlines()) == 1
   assert str(tmp_path / 'other') in result.stderr
@@ -275,14 +275,14 @@ def test_a_damaged_run_is_refused(make_run, tmp_path, config, expected):
 def test_a_directory_without_a_run_is_left_out(make_run, tmp_path):
   run = make_run('a')
   (tmp_path / 'other').mkdir()
-  result = _launch('--run_dir', run, tmp_path / 'other')
+  result = _launch(run, tmp_path / 'other')
   assert result.returncode == 0, result.stderr
   assert f'left out {tmp_path / "other"}' in result.stderr
   assert (run / 'report.html').exists()
 
 
 def test_no_run_at_all_is_refused(tmp_path):
-  result = _launch('--run_dir', tmp_path)
+  result = _launch(tmp_path)
   assert (result.returncode, result.stdout) == (2, '')
   assert 'holds no run' in result.stderr
 
@@ -290,7 +290,7 @@ def test_no_run_at_all_is_refused(tmp_path):
 def test_no_directory_is_refused():
   result = _launch()
   assert (result.returncode, result.stdout) == (2, '')
-  assert '--run_dir' in result.stderr
+  assert 'RUN_DIR' in result.stderr
 
 
 def test_it_needs_no_slow_import():

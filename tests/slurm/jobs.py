@@ -18,14 +18,22 @@ class Job(runs.Run):
 
   def submit(self, *flags):
     """Has `launch.py` submit it."""
-    done = self.command('--backend=slurm', *flags)
+    done = self.train('--backend=slurm', *flags)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
-  def command(self, *flags):
-    """Runs `launch.py` about this run, as on a login node."""
+  def train(self, *flags):
+    """Types the command that trains, in this run's directory."""
+    return self._type(f'--run_dir={self.run_dir}', *flags)
+
+  def ask(self, verb):
+    """Types a verb about this run."""
+    return self._type(verb, str(self.run_dir))
+
+  def _type(self, *words):
+    """Runs `launch.py` as on a login node."""
     return subprocess.run(
-      [sys.executable, 'launch.py', f'--run_dir={self.run_dir}', *flags],
+      [sys.executable, 'launch.py', *words],
       cwd=runs.ROOT,
       env={**os.environ, helpers.MARKER: str(self.run_dir)},
       capture_output=True,

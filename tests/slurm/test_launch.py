@@ -18,7 +18,7 @@ def test_learns_over_two_nodes_and_a_killed_actor_is_restarted(tmp_path):
   job.wait_until(lambda: job.rows('actor_0'), 'actor step')
   os.kill(job.tasks()['actor/0'].pid, signal.SIGKILL)
   job.wait_until(lambda: job.rows('learner_0'), 'learner step')
-  page = job.command('--status').stdout
+  page = job.ask('status').stdout
   assert f'job {job.number} of Slurm: RUNNING' in page
   assert 'learner/0' in page
   assert job.end() == ('COMPLETED', '0:0'), job.output
@@ -38,7 +38,7 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   job = jobs.Job(tmp_path / 'run')
   job.submit('--slurm=nodes=2', '--num_steps=1000000', '--checkpoint_every=1')
   job.wait_until(lambda: job.count('learner_steps') > 10, 'learner steps')
-  second = job.command('--backend=slurm', '--resume', '--num_steps=1000000')
+  second = job.train('--backend=slurm', '--resume', '--num_steps=1000000')
   assert second.returncode == 2
   assert f'as job {job.number} of Slurm: RUNNING' in second.stderr
   slurm_job.requeue(job.number)
@@ -51,7 +51,7 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   job.wait_until(
     lambda: job.count('learner_steps') > before + 10, 'steps after the restart'
   )
-  stopped = job.command('--stop')
+  stopped = job.ask('stop')
   assert stopped.returncode == 0, stopped.stderr
   assert job.end()[0] == 'CANCELLED'
   assert 'SIGTERM came: stopping actor, then learner' in job.output
@@ -60,14 +60,14 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   resumed = job.rows('learner_0')[rows:]
   assert float(resumed[0]['learner/steps']) >= before
   helpers.assert_nothing_left(str(job.run_dir))
-  again = job.command('--stop')
+  again = job.ask('stop')
   assert again.returncode == 2
   assert 'no run goes on' in again.stderr
 
 
 def test_what_slurm_refuses_is_one_sentence_and_leaves_nothing(tmp_path):
   job = jobs.Job(tmp_path / 'run')
-  refused = job.command('--backend=slurm', '--slurm=partition=none')
+  refused = job.train('--backend=slurm', '--slurm=partition=none')
   assert refused.returncode == 2
   assert 'invalid partition specified: none' in refused.stderr
   assert not job.run_dir.exists()

@@ -76,14 +76,14 @@ def test_an_ignored_signal_stays_ignored():
 
 
 @pytest.mark.parametrize('signum', stops.SIGNALS)
-@pytest.mark.parametrize('flag', ['--num_actors=1', '--status', '--seeds=1,2'])
-def test_a_signal_ends_launch_py_while_it_imports(tmp_path, signum, flag):
+@pytest.mark.parametrize('word', ['--num_actors=1', 'status', '--seeds=1,2'])
+def test_a_signal_ends_launch_py_while_it_imports(tmp_path, signum, word):
   began = tmp_path / 'began'
   (tmp_path / 'absl.py').write_text(
     f'import time\nopen({str(began)!r}, "w").close()\ntime.sleep(60)\n'
   )
   process = subprocess.Popen(
-    [sys.executable, 'launch.py', flag],
+    [sys.executable, 'launch.py', word],
     cwd=_ROOT,
     env={**os.environ, 'PYTHONPATH': str(tmp_path)},
     stdout=subprocess.PIPE,

@@ -143,7 +143,7 @@ def test_a_status_shows_tasks_and_tables(stuck):
 
 def _status(run_dir):
   return subprocess.run(
-    [sys.executable, 'launch.py', '--status', f'--run_dir={run_dir}'],
+    [sys.executable, 'launch.py', 'status', run_dir],
     cwd=_ROOT,
     capture_output=True,
     text=True,

@@ -1,6 +1,6 @@
 """What is said of an agent: once, in its own file, as an `Agent`.
 
-An agent's file is read by `launch.py --list`, and to tell a wrong setting. Both
+An agent's file is read by `launch.py list`, and to tell a wrong setting. Both
 should be quick, and Acme takes seconds to import: that is left to `make_parts`.
 """
 
@@ -44,7 +44,7 @@ ANY_OBSERVATIONS = tuple(Observations)
 
 
 class LearnsFrom(enum.Enum):
-  """Where an agent's experience comes from, in the words of `--list`."""
+  """Where an agent's experience comes from, in the words of the verb `list`."""
 
   ACTORS = 'its actors'
   # The offline program's batches are like those from replay.

@@ -90,8 +90,8 @@ def test_a_sink_that_stays_down_is_said_once_and_what_it_lacks(tmp_path):
   assert complaint.startswith('tensorboard: takes no metrics (FileExistsError')
   assert lack.startswith('tensorboard: 2 of 3 rows did not get there. To')
   assert lack.endswith(
-    'To send them: python launch.py --send_metrics --metrics=tensorboard '
-    f'--run_dir={tmp_path}'
+    'To send them: python launch.py send-metrics '
+    f'{tmp_path} --metrics=tensorboard'
   )
 
 
@@ -127,7 +127,7 @@ def test_why_a_sink_took_nothing_is_said_also_without_a_log(tmp_path):
   assert 'goes on' not in complaint and 'again' not in complaint
   assert ' did not get there. To send them: ' in lack
   _, command = lack.split('To send them: ')
-  assert shlex.split(command)[-1] == f'--run_dir={run_dir}'
+  assert shlex.split(command)[-2] == str(run_dir)
 
 
 def test_a_feeder_that_dies_without_a_word_is_said(tmp_path):

@@ -2,9 +2,11 @@
 
 import pytest
 
-from backends import registry
+from backends import api, registry
 from backends.cluster import links
-from cli import running, settings
+from cli.verbs import scale
+from cli.verbs import status as status_verb
+from cli.verbs import stop as stop_verb
 from run_files import run_dir as run_dir_lib
 from run_files import status
 from tests import helpers
@@ -20,13 +22,13 @@ def test_stop_ends_a_run_in_order_and_waits_for_its_report(tmp_path):
   with helpers.launcher('reporting', log_dir) as launcher:
     for name in ('server', 'learner', 'actor'):
       launcher.wait_for_file(f'{name}.up')
-    assert running.stop(str(tmp_path), _ANY) == 0
+    assert stop_verb.stop(tmp_path, _ANY) == 0
     assert (log_dir / 'server.down').exists()
     assert (log_dir / 'report').exists()
     code, _, _ = launcher.end()
   assert code == 143
-  with pytest.raises(settings.WrongUsage, match='no run goes on'):
-    running.stop(str(tmp_path), _ANY)
+  with pytest.raises(api.RefusedError, match='no run goes on'):
+    stop_verb.stop(tmp_path, _ANY)
 
 
 def _keep_status_of_one_that_has_ended(run_dir):
@@ -48,12 +50,12 @@ def test_a_run_that_only_begins_is_said_to(
     monkeypatch.setenv(links.LISTEN, '7700')
   else:
     run_dir_lib.take(tmp_path)
-  assert running.show_status(str(tmp_path), _ANY) == 0
+  assert status_verb.show(tmp_path, _ANY) == 0
   assert 'starting' in capsys.readouterr().out
-  with pytest.raises(settings.WrongUsage, match='only begins'):
-    running.stop(str(tmp_path), _ANY)
-  with pytest.raises(settings.WrongUsage, match='only begins'):
-    running.scale(str(tmp_path), 'actor:2', _ANY)
+  with pytest.raises(api.RefusedError, match='only begins'):
+    stop_verb.stop(tmp_path, _ANY)
+  with pytest.raises(api.RefusedError, match='only begins'):
+    scale.scale(tmp_path, 'actor:2', _ANY)
 
 
 def test_a_run_that_writes_what_came_of_it_has_begun(tmp_path, capsys):
@@ -61,5 +63,5 @@ def test_a_run_that_writes_what_came_of_it_has_begun(tmp_path, capsys):
   (tmp_path / 'logs').mkdir()
   ended = statuses.launcher(state='ended', exit_code=0)
   status.write(str(tmp_path / 'logs'), ended, [])
-  assert running.show_status(str(tmp_path), _ANY) == 0
+  assert status_verb.show(tmp_path, _ANY) == 0
   assert 'ended with exit code 0' in capsys.readouterr().out

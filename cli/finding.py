@@ -1,0 +1,62 @@
+"""The arguments that name a run, and where the run is found."""
+
+import argparse
+import pathlib
+
+from backends import api, registry
+
+
+def add_run_dir(parser: argparse.ArgumentParser) -> None:
+  """Adds the argument that names the run which a verb is about."""
+  parser.add_argument(
+    'run_dir', metavar='RUN_DIR', help='the directory of the run'
+  )
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+  """Adds the flags that find a run whose directory cannot be seen from here."""
+  group = parser.add_argument_group(
+    'a run whose directory is on a volume of its cluster'
+  )
+  group.add_argument(
+    '--backend',
+    choices=registry.names(),
+    default=registry.DEFAULT,
+    help='where the run is; other runs are found without it',
+  )
+  for flag in registry.flags_of_volumes():
+    group.add_argument(
+      f'--{flag.name}',
+      default=flag.default,
+      metavar='OPTIONS',
+      help='the value that the run was submitted with, or the part of it that '
+      'says where the cluster is',
+    )
+
+
+def choice(arguments: argparse.Namespace) -> registry.Choice:
+  """Returns what the flags of `add_backend` say of where the run is."""
+  own_flags = {
+    flag.name: getattr(arguments, flag.name)
+    for flag in registry.flags_of_volumes()
+  }
+  return registry.Choice(arguments.backend, own_flags=own_flags)
+
+
+def find(
+  run_dir: pathlib.Path, where: registry.Choice
+) -> tuple[api.Backend, str]:
+  """Returns the backend that has a run, and what the run is to it.
+
+  Args:
+    run_dir: the run directory's absolute path.
+    where: what the flags say of where the run is.
+
+  Raises:
+    api.RefusedError: no backend has the run, or one cannot tell.
+  """
+  for backend in registry.candidates(where):
+    state = backend.state(run_dir)
+    if state is not None:
+      return backend, state
+  raise api.RefusedError(f'no run goes on in {run_dir}')

@@ -1,0 +1,16 @@
+"""Lists the agents: actions and observations, and what each learns from."""
+
+import argparse
+
+from programs.agents import listing
+from run_files import screen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+  del parser  # It takes none.
+
+
+def run(arguments: argparse.Namespace) -> int:
+  del arguments
+  screen.show(listing.text())
+  return 0

@@ -1,0 +1,40 @@
+"""Sends the metrics of a run that TensorBoard, a file or wandb lacks."""
+
+import argparse
+import pathlib
+
+from cli import finding, metric_sinks, settings
+from reporting.sinks import followers
+
+# Only the person who typed the command waits for it.
+_SECONDS = 600
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+  finding.add_run_dir(parser)
+  parser.add_argument(
+    '--metrics',
+    default='tensorboard',
+    metavar='NAMES',
+    help='where the metrics go: any of tensorboard, jsonl and wandb, with '
+    'commas between; tensorboard if you name none',
+  )
+
+
+def run(arguments: argparse.Namespace) -> int:
+  """Sends what the sinks lack.
+
+  Raises:
+    settings.WrongUsage: there is no run, or no such sink.
+  """
+  names = [name for name in arguments.metrics.split(',') if name]
+  metric_sinks.check(names)
+  if not names:
+    raise settings.WrongUsage('say where to send metrics with --metrics')
+  run_dir = pathlib.Path(arguments.run_dir).absolute()
+  settings.read(run_dir)
+  sent = followers.send(names, run_dir, metric_sinks.show, _SECONDS)
+  for follower in sent:
+    if follower.has_all:
+      metric_sinks.show(f'{follower.name}: has all of {run_dir}')
+  return 0 if all(follower.has_all for follower in sent) else 1
