@@ -43,7 +43,7 @@ def is_beginning(run_dir: pathlib.Path) -> bool:
   # Once the run is `ended`, its launcher still writes what came of it.
   if found and (found.alive or found.launcher.is_there()):
     return False
-  return registry.is_in_pod() or run_dir_lib.is_taken(run_dir)
+  return registry.is_in_pod() or run_dir_lib.is_locked(run_dir)
 
 
 def stop(run_dir: pathlib.Path) -> None:

@@ -51,12 +51,12 @@ def train(
     begin = _describe if choice.dry_run else _submit
     if choice.dry_run or backend.RUN_DIR_IS_ON_VOLUME:
       return begin(settings, run_dir, backend, watch)
-  with stops.undoing(lambda: run_dir_lib.give_back(run_dir)):
+  with stops.undoing(lambda: run_dir_lib.remove_if_unused(run_dir)):
     _make_run_dir(settings, run_dir, backend, resume)
     try:
       return begin(settings, run_dir, backend, watch)
     finally:
-      run_dir_lib.give_back(run_dir)
+      run_dir_lib.remove_if_unused(run_dir)
 
 
 def _make_run_dir(
@@ -82,7 +82,7 @@ def _make_run_dir(
       run_dir_lib.create(run_dir)
     # A volume may keep the lock of a launcher whose node is lost.
     if backend.part != api.Part.SUBMITTER and not backend.RUN_DIR_IS_ON_VOLUME:
-      run_dir_lib.take(run_dir)
+      run_dir_lib.lock(run_dir)
   except (OSError, ValueError) as e:
     raise WrongUsage(f'--run_dir: {e}') from e
 

@@ -1,4 +1,4 @@
-"""Files of a run that hold something else than the program wrote."""
+"""Files of a run whose content is not what the program wrote."""
 
 import json
 import pathlib
@@ -6,15 +6,15 @@ from typing import Any
 
 
 class DamagedError(RuntimeError):
-  """A file is damaged; the text names it, and the way out if there is one."""
+  """A file is damaged. The text names it, and the way out if there is one."""
 
 
 def read_json(path: str | pathlib.Path) -> Any:
-  """Returns what a JSON file holds.
+  """Returns the value in a JSON file.
 
   Raises:
-    OSError: it cannot be read.
-    DamagedError: it holds something else.
+    OSError: the file cannot be read.
+    DamagedError: the file holds no JSON.
   """
   try:
     return json.loads(pathlib.Path(path).read_text('utf-8'))

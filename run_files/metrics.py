@@ -1,4 +1,4 @@
-"""Reads back the CSV files of a run's processes."""
+"""Reads back the CSV files of metrics that a run's processes wrote."""
 
 import csv
 import itertools
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from run_files import damage, metric_names
 
+# Numbers by their names in `run_files.metric_names`.
 Row = dict[str, float]
 
 # Some minutes of a learner that writes a row a second.
@@ -18,13 +19,12 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
   """Returns the rows of every process of a role.
 
   Args:
-    run_dir: of the run; one without metrics has no rows.
+    run_dir: the run directory; one without metrics has no rows.
     label: the role, such as `actor`.
 
   Returns:
-    For each of the role's files the rows in the order of writing, holding the
-    numbers by their names in `run_files.metric_names`. A row that was cut
-    short, as by a kill in the middle of its writing, is left out.
+    The rows of each of the role's files, in the order of writing. A row that a
+    kill has cut short is left out.
 
   Raises:
     OSError: a file cannot be read.
@@ -35,7 +35,15 @@ def read(run_dir: str | pathlib.Path, label: str) -> list[list[Row]]:
 
 
 def check(run_dir: str | pathlib.Path) -> None:
-  """Checks that rows can be added to a run's files; raises as `read` does."""
+  """Checks that rows can be added to a run's files.
+
+  Args:
+    run_dir: the run directory.
+
+  Raises:
+    OSError: a file cannot be read.
+    DamagedError: a file is damaged.
+  """
   for path in paths(run_dir):
     _text(path, _content(path))
 
@@ -48,10 +56,11 @@ def paths(run_dir: str | pathlib.Path) -> list[pathlib.Path]:
 def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
   """Returns the last rows of every process, by name as in `actor/0`.
 
-  As quick after days as after a minute: it reads the ends of the files.
+  It reads the ends of the files alone, and so takes no longer after days than
+  after a minute.
 
   Args:
-    run_dir: of the run; one without metrics has none.
+    run_dir: the run directory; one without metrics has no rows.
 
   Raises:
     OSError: a file cannot be read.
@@ -72,7 +81,12 @@ def _rows(path: pathlib.Path, content: bytes) -> list[Row]:
 
 
 def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
-  """Returns a file's header and the rows in its last bytes, or all rows."""
+  """Returns a file's header and rows.
+
+  Args:
+    path: of the file.
+    num_bytes: how many of the file's last bytes to read; None is all.
+  """
   try:
     with path.open('rb') as f:
       header = f.readline()
@@ -81,7 +95,7 @@ def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
       if num_bytes is not None:
         start = max(start, end - num_bytes)
       f.seek(start)
-      # Unless it is the first row, it may have lost its head.
+      # Unless it is the file's first row, the first one may have lost its head.
       lines = f.read().split(b'\n')[start > len(header) :]
   except IsADirectoryError as e:
     raise _damaged(path, e) from None
@@ -89,7 +103,7 @@ def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
 
 
 def _text(path: pathlib.Path, content: bytes) -> str:
-  """Returns the text of a file, without a last line that was cut short."""
+  """Returns content as text, without a last line that was cut short."""
   try:
     text = content[: content.rfind(b'\n') + 1].decode()
   except ValueError as e:
@@ -112,14 +126,14 @@ def by_time(files: list[list[Row]]) -> list[Row]:
 
 
 def column(rows: list[Row], name: str) -> list[float]:
-  """Returns the values of a column, without the rows that lack it."""
+  """Returns the values of a column, of the rows that have it."""
   return [row[name] for row in rows if name in row]
 
 
 def parse(text: str) -> Iterator[Row]:
   """Yields the rows of a file's text, without a last one that was cut short."""
   whole = text[: text.rfind('\n') + 1]
-  # Not a DictReader, which takes twice as long, and files may be long.
+  # A DictReader would take twice as long, and files may be long.
   rows = csv.reader(whole.splitlines())
   header = next(rows, [])
   for row in filter(None, rows):

@@ -1,16 +1,16 @@
 """The run directory: one run's configuration, metrics, checkpoints and figures.
 
-config.json          the flags of the run
-metrics/             one CSV a process
+config.json          the values of the run's flags
+metrics/             a CSV file of metrics for each process
 tensorboard/         the same as event files; see `reporting.sinks`
-metrics.jsonl, wandb/   the same, when asked for
-logs/                what each process printed
-checkpoints/         what a resume goes on from
-slurm/               the script and the number of its job, if it runs on Slurm
-policy/              what plays as the evaluator did, without the rest
-profile/             with --profile, what each process's time went to
-learning_curve.png   the evaluator's return against actor steps
-report.html          figures, of this run or of several beside each other
+metrics.jsonl, wandb/   the same, if asked for
+logs/                what each process printed, and the run's status
+checkpoints/         what a resumed run goes on from
+slurm/               the job's script and its number, if the run is on Slurm
+policy/              the policy, which plays without the rest of the run
+profile/             with --profile, where each process's time went
+learning_curve.png   the evaluators' return against actor steps
+report.html          figures that compare this run with others
 """
 
 import contextlib
@@ -27,9 +27,10 @@ from run_files import damage, whole_files
 
 _CONFIG = 'config.json'
 _LOCK = '.lock'
-# Directories that this process has taken.
-_taken: set[pathlib.Path] = set()
-# What a resumed run may change: how long and how it runs, not what it learns.
+# The directories that this process has locked.
+_locked: set[pathlib.Path] = set()
+# Settings that a resumed run may change: how it runs and how long, and not what
+# it learns.
 _MAY_CHANGE = (
   'num_actors',
   'envs_per_actor',
@@ -43,16 +44,20 @@ _MAY_CHANGE = (
 
 
 def default_path(label: str) -> pathlib.Path:
-  """Returns a new folder's path under runs/, named by the time and `label`."""
+  """Returns the path of a new folder in `runs/`.
+
+  Args:
+    label: follows the time in the folder's name.
+  """
   now = datetime.datetime.now().strftime('%Y%m%d-%H%M%S')
   return pathlib.Path('runs') / f'{now}-{label}'
 
 
 def create(path: pathlib.Path) -> None:
-  """Makes the directory of a new run; missing parents are made.
+  """Makes the directory of a new run, and its parents if they are missing.
 
   Raises:
-    ValueError: a run is there already.
+    ValueError: it holds a run already.
     OSError: the directory cannot be made or written.
   """
   if holds_run(path):
@@ -65,13 +70,14 @@ def create(path: pathlib.Path) -> None:
     pass
 
 
-def take(path: pathlib.Path) -> None:
-  """Takes a directory for this process, until it ends.
+def lock(path: pathlib.Path) -> None:
+  """Locks a directory for this process, until the process ends.
 
-  A status is there some seconds later, when there are tasks.
+  The lock tells of a run that has only begun: it has no status until its tasks
+  are known, which takes some seconds.
 
   Raises:
-    ValueError: another process has it.
+    ValueError: another process has locked it.
   """
   try:
     _lock(path)
@@ -80,11 +86,11 @@ def take(path: pathlib.Path) -> None:
       f'a run in {path} goes on or is just beginning; stop it first, with '
       f'`python launch.py stop {path}`, or name another directory'
     ) from None
-  _taken.add(path)
+  _locked.add(path)
 
 
-def is_taken(path: pathlib.Path) -> bool:
-  """Whether a process has a directory."""
+def is_locked(path: pathlib.Path) -> bool:
+  """Whether a process has locked a directory."""
   if not (path / _LOCK).exists():
     return False
   try:
@@ -94,9 +100,12 @@ def is_taken(path: pathlib.Path) -> bool:
   return False
 
 
-def give_back(path: pathlib.Path) -> None:
-  """Removes the directory of a run if nothing and nobody began there."""
-  if path not in _taken and is_taken(path):
+def remove_if_unused(path: pathlib.Path) -> None:
+  """Removes a run's directory if no run has begun there.
+
+  That is so if it is empty, and no other process has locked it.
+  """
+  if path not in _locked and is_locked(path):
     return
   with contextlib.suppress(OSError):
     if {*path.iterdir()} <= {path / _LOCK}:
@@ -115,11 +124,15 @@ def _lock(path: pathlib.Path) -> int:
 
 
 def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
-  """Checks that the run in a directory can go on with `config`.
+  """Checks that the run in a directory can go on with a configuration.
+
+  Args:
+    path: of the directory.
+    config: values by the names of flags.
 
   Raises:
-    ValueError: there is no run, or it was of another kind.
-    DamagedError: its configuration is damaged.
+    ValueError: there is no run, or a setting differs that must not.
+    DamagedError: the run's configuration is damaged.
   """
   try:
     before = read_config(path)
@@ -142,7 +155,7 @@ def holds_run(path: str | pathlib.Path) -> bool:
 
 
 def config_path(path: str | pathlib.Path) -> pathlib.Path:
-  """Where the configuration of the run in a directory is."""
+  """Returns the path of the configuration of the run in a directory."""
   return pathlib.Path(path) / _CONFIG
 
 
@@ -150,8 +163,8 @@ def read_config(path: pathlib.Path) -> dict[str, Any]:
   """Returns the configuration of the run in a directory.
 
   Raises:
-    FileNotFoundError: no run is there.
-    OSError: it cannot be read.
+    FileNotFoundError: the directory holds no run.
+    OSError: the file cannot be read.
     DamagedError: the file is damaged.
   """
   try:
@@ -170,7 +183,7 @@ def write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
 
   Args:
     path: of the directory.
-    config: plain values by flag.
+    config: values by the names of flags, of types that JSON has.
 
   Raises:
     OSError: it cannot be written.

@@ -7,10 +7,10 @@ _KEPT = frozenset('\n\t')
 
 
 def plain(text: str) -> str:
-  r"""Returns text without what would do more than be read.
+  r"""Returns text that does nothing but be read.
 
-  What a terminal might obey, and what reorders text or hides it, is shown as in
-  `\x1b[2J`.
+  Control characters, which a terminal would obey, and characters that reorder
+  or hide text are shown as in `\x1b[2J`.
   """
   if text.isprintable():
     return text
@@ -23,12 +23,12 @@ def plain(text: str) -> str:
 
 
 def show(text: object, end: str = '\n', file: IO[str] | None = None) -> None:
-  """Prints text that may come from a run directory, to standard output.
+  """Prints text that may come from a run directory.
 
   Args:
-    text: shown as `plain` has it.
-    end: follows it.
-    file: to print to instead.
+    text: is shown as `plain` returns it.
+    end: what follows the text.
+    file: where to print; None is standard output.
   """
   print(plain(str(text)), end=end, file=file or sys.stdout, flush=True)
 

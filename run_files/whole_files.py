@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and what is added whole to one."""
+"""Writing files, and adding to them, without ever leaving half of it."""
 
 import contextlib
 import os
@@ -11,16 +11,16 @@ UNFINISHED = '.unfinished-'
 def write(
   path: str | pathlib.Path, content: bytes | str, durable: bool = True
 ) -> None:
-  """Writes a file, in place of one of this name that may be there.
+  """Writes a file at once: readers see all of it, or what was there before.
 
   Args:
-    path: of the file; its folder is there.
-    content: text as UTF-8.
-    durable: whether it is on the disk when this returns, also if the machine
-      then fails.
+    path: of the file, whose folder must exist. A file of this name is replaced.
+    content: bytes, or text that is encoded as UTF-8.
+    durable: whether to wait until the disk has it, so that it outlives a
+      failure of the machine.
 
   Raises:
-    OSError: it cannot be written; what was there is untouched.
+    OSError: it cannot be written; a file that was there is untouched.
   """
   path = pathlib.Path(path)
   unfinished = path.with_name(f'{UNFINISHED}{secrets.token_hex(8)}')
@@ -38,34 +38,39 @@ def write(
 
 
 def append(path: str | pathlib.Path, content: bytes) -> None:
-  """Adds to the end of a file, which is made if it is not there.
+  """Adds to the end of a file; makes the file if there is none.
 
   Raises:
-    OSError: it cannot be written; the file is as it was.
+    OSError: the content cannot be written; the file is as it was.
   """
   with open(path, 'ab', buffering=0) as f:
     add(f.fileno(), content)
 
 
 def add(descriptor: int, content: bytes) -> None:
-  """As `append`, to a file that is open for that."""
+  """Adds to the end of a file that is open for appending, as `append` does.
+
+  Args:
+    descriptor: of the open file.
+    content: is added.
+  """
   end = os.fstat(descriptor).st_size
   rest = memoryview(content)
   try:
     while rest:
       rest = rest[os.write(descriptor, rest) :]
   except BaseException:
-    # A full disk takes a part of what does not fit.
+    # A full disk takes as much as it has room for.
     with contextlib.suppress(OSError):
       os.ftruncate(descriptor, end)
     raise
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-  """Removes what processes that were killed left half-written in a folder.
+  """Removes half-written files, which processes that were killed have left.
 
   Args:
-    folder: in which no other process writes now.
+    folder: where they are. No other process may be writing there.
   """
   for path in folder.glob(f'{UNFINISHED}*'):
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A folder of files that appears whole, or is replaced as a whole."""
+"""Writing a folder of files without ever leaving half of it."""
 
 import ctypes
 import os
@@ -7,19 +7,20 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 
-# Of <fcntl.h> and <linux/fs.h>.
+# These are from <fcntl.h> and <linux/fs.h>.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
-  """Writes a folder, in place of one of this name that may be there.
+  """Writes a folder at once: readers see all of it, or what was there before.
 
   Args:
-    path: of the folder; its parent is there.
-    content: of each file, by name.
+    path: of the folder, whose parent must exist. A folder of this name is
+      replaced.
+    content: the files' content by their names.
 
   Raises:
-    OSError: it cannot be written; what was there is untouched.
+    OSError: it cannot be written; a folder that was there is untouched.
   """
   path = pathlib.Path(path)
   unfinished = pathlib.Path(
@@ -31,7 +32,7 @@ def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
         f.write(data)
         f.flush()
         os.fsync(f.fileno())
-    # For others than the owner as well, as other folders are.
+    # Others than the owner may read it, as they may any other folder.
     unfinished.chmod(0o755)
     _put(unfinished, path)
   finally:
@@ -39,7 +40,7 @@ def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
 
 
 def _put(new: pathlib.Path, path: pathlib.Path) -> None:
-  """Gives a folder its name; an older one of that name is where it was."""
+  """Gives a folder its name; an older one of that name takes its place."""
   try:
     os.rename(new, path)
   except OSError:
@@ -49,7 +50,7 @@ def _put(new: pathlib.Path, path: pathlib.Path) -> None:
 
 
 def _exchange(a: pathlib.Path, b: pathlib.Path) -> None:
-  """Exchanges two folders, at once if the file system can."""
+  """Exchanges two folders, in one step if the file system can."""
   libc = ctypes.CDLL(None, use_errno=True)
   names = os.fsencode(a), os.fsencode(b)
   if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):

@@ -8,39 +8,39 @@ import pytest
 from run_files import run_dir
 from tests.e2e import runs
 
-_TAKE = """
+_LOCK = """
 import pathlib, sys
 from run_files import run_dir
-run_dir.take(pathlib.Path(sys.argv[1]))
-print('taken', flush=True)
+run_dir.lock(pathlib.Path(sys.argv[1]))
+print('locked', flush=True)
 sys.stdin.read()
 """
 
 
-def test_a_directory_is_taken_until_its_process_ends(tmp_path):
-  assert not run_dir.is_taken(tmp_path)
+def test_a_directory_is_locked_until_its_process_ends(tmp_path):
+  assert not run_dir.is_locked(tmp_path)
   with subprocess.Popen(
-    [sys.executable, '-c', _TAKE, str(tmp_path)],
+    [sys.executable, '-c', _LOCK, str(tmp_path)],
     cwd=runs.ROOT,
     stdin=subprocess.PIPE,
     stdout=subprocess.PIPE,
     text=True,
   ) as process:
-    assert process.stdout.readline() == 'taken\n'
-    assert run_dir.is_taken(tmp_path)
+    assert process.stdout.readline() == 'locked\n'
+    assert run_dir.is_locked(tmp_path)
     with pytest.raises(ValueError, match='just beginning'):
-      run_dir.take(tmp_path)
+      run_dir.lock(tmp_path)
     process.kill()
-  assert not run_dir.is_taken(tmp_path)
-  run_dir.take(tmp_path)
-  run_dir.give_back(tmp_path)
+  assert not run_dir.is_locked(tmp_path)
+  run_dir.lock(tmp_path)
+  run_dir.remove_if_unused(tmp_path)
   assert not tmp_path.exists()
 
 
 def test_only_a_directory_in_which_nothing_began_goes(tmp_path):
   (tmp_path / 'empty').mkdir()
-  run_dir.give_back(tmp_path / 'empty')
+  run_dir.remove_if_unused(tmp_path / 'empty')
   assert not (tmp_path / 'empty').exists()
   (tmp_path / 'config.json').touch()
-  run_dir.give_back(tmp_path)
+  run_dir.remove_if_unused(tmp_path)
   assert (tmp_path / 'config.json').exists()

@@ -49,7 +49,7 @@ def test_a_run_that_only_begins_is_said_to(
   if on_kubernetes:
     monkeypatch.setenv(links.LISTEN, '7700')
   else:
-    run_dir_lib.take(tmp_path)
+    run_dir_lib.lock(tmp_path)
   assert status_verb.show(tmp_path, _ANY) == 0
   assert 'starting' in capsys.readouterr().out
   with pytest.raises(api.RefusedError, match='only begins'):
@@ -59,7 +59,7 @@ def test_a_run_that_only_begins_is_said_to(
 
 
 def test_a_run_that_writes_what_came_of_it_has_begun(tmp_path, capsys):
-  run_dir_lib.take(tmp_path)
+  run_dir_lib.lock(tmp_path)
   (tmp_path / 'logs').mkdir()
   ended = statuses.launcher(state='ended', exit_code=0)
   status.write(str(tmp_path / 'logs'), ended, [])
