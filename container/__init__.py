@@ -1,19 +1,28 @@
-"""Weights between processes, over a Reverb server."""
+"""Weights between processes, over a Reverb server.
 
-from container.host_cache import sweep
+The learner's side and the reader's side work with TensorFlow, NumPy or JAX
+leaves, and import none of the three but NumPy until its leaves are asked for.
+What needs more is imported at its first use: `VariableSource` needs Acme, and
+`variable_table` needs Reverb and TensorFlow.
+"""
+
+import importlib
+import typing
+
+from container.client.connection import ClosedError
+from container.host_cache.folders import sweep
 from container.publisher import Publisher
 from container.reverb_variable_container import (
-  ReverbVariableContainer,
-  Snapshot,
-)
-from container.tables import (
   DEFAULT_TABLE,
   POLICY_KEY,
   TRAIN_STEP_KEY,
-  variable_table,
+  ReverbVariableContainer,
+  Snapshot,
 )
-from container.transport import ClosedError
-from container.variable_source import VariableSource
+
+if typing.TYPE_CHECKING:
+  from container.tables import variable_table
+  from container.variable_source import VariableSource
 
 __all__ = [
   'DEFAULT_TABLE',
@@ -27,3 +36,14 @@ __all__ = [
   'sweep',
   'variable_table',
 ]
+
+_MODULES = {
+  'VariableSource': 'container.variable_source',
+  'variable_table': 'container.tables',
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+  if name not in _MODULES:
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+  return getattr(importlib.import_module(_MODULES[name]), name)

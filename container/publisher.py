@@ -1,4 +1,4 @@
-"""The learner's side: values leave in the background, the newest wins."""
+"""The learner's side: a thread pushes values, and the newest value wins."""
 
 import dataclasses
 import sys
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from container import reverb_variable_container as container_lib
-from container import structure, tables
+from container.nests import structure
 
-# How often to look whether the server has restarted, and lost what it had.
+# How often to ask whether the server has restarted, and lost its values.
 _REFILL_SECONDS = 1.0
 
 
 class Publisher:
-  """Pushes values from a thread of its own, at most one waiting.
+  """Pushes values from its own thread, while at most one value waits.
 
   A training step calls `publish`, which never waits for the network: a value
-  that comes while another is under way replaces the one that waits. A server
-  that restarted empty is given the last value again, at once.
+  that comes while another is on its way replaces the one that waits. A server
+  that restarted empty gets the last value again, at once.
   """
 
   def __init__(
     self,
     container: container_lib.ReverbVariableContainer,
     *,
-    table: str = tables.DEFAULT_TABLE,
+    table: str = container_lib.DEFAULT_TABLE,
     every_steps: int = 1,
     every_seconds: float = 0.0,
     version: int = 0,
@@ -37,13 +37,13 @@ class Publisher:
     """Starts the thread.
 
     Args:
-      container: To push through.
+      container: The container to push through.
       table: The table's name.
       every_steps: How many calls of `publish` make one push.
-      every_seconds: How long after a push the next is due, at least.
+      every_seconds: How many seconds must pass between two pushes.
       version: The version to go on from, as after a restore.
-      accepts: Asked in the thread about each value that is about to be pushed;
-        one that it refuses is not. What it raises, a push has failed with.
+      accepts: Called in the thread with each value before its push; a value
+        that it refuses is not pushed. What it raises counts as a failed push.
     """
     self._container = container
     self._table = table
@@ -69,17 +69,18 @@ class Publisher:
 
   @property
   def version(self) -> int:
-    """Of the value pushed last."""
+    """The version of the value pushed last."""
     return self._version
 
   def publish(self, get_values: Callable[[], Any] | Any) -> None:
-    """Takes a value to push, if one is due.
+    """Takes a value to push, if a push is due.
 
     Args:
-      get_values: The nest, or a function that returns it, called only if due.
+      get_values: The nest, or a function that returns it, which is called only
+        if a push is due.
 
     Raises:
-      Exception: what a push before this call has failed with.
+      Exception: the error of a push before this call.
     """
     self._raise_failure()
     self._steps += 1
@@ -97,14 +98,14 @@ class Publisher:
     self._metrics['blocked_seconds'] += time.monotonic() - now
 
   def flush(self, timeout: float = 60.0) -> None:
-    """Waits until what was published is pushed.
+    """Waits until the published value is pushed.
 
     Args:
       timeout: Seconds to wait.
 
     Raises:
-      TimeoutError: it took longer.
-      Exception: what a push has failed with.
+      TimeoutError: the push took longer.
+      Exception: the error of a push.
     """
     with self._condition:
       is_done = self._condition.wait_for(
@@ -118,7 +119,11 @@ class Publisher:
       )
 
   def close(self, timeout: float = 60.0) -> None:
-    """Pushes what waits, and ends the thread; raises as `flush` does."""
+    """Pushes the value that waits, ends the thread, and raises as `flush` does.
+
+    Args:
+      timeout: Seconds to wait for the push.
+    """
     try:
       self.flush(timeout)
     finally:
@@ -128,7 +133,7 @@ class Publisher:
       self._thread.join(_REFILL_SECONDS)
 
   def metrics(self) -> dict[str, float]:
-    """What was published and pushed, under `weights/`."""
+    """Returns what was published and pushed, with names under `weights/`."""
     metrics = {**self._container.metrics(), **self._metrics}
     metrics['version'] = self._version
     return {f'weights/{name}': float(v) for name, v in metrics.items()}
@@ -166,8 +171,8 @@ class Publisher:
   def _push(self, values: Any) -> None:
     self._last = values
     seen = self._container.version_seen(self._table)
-    # A restored learner's count may be ahead of a server that began anew, or
-    # behind one that went on while the learner was away.
+    # A restored learner's version may be ahead of a server that began anew, or
+    # behind a server that got versions from the learner before it ended.
     ahead = self._version > seen and self._version > self._container.version(
       self._table
     )
@@ -176,14 +181,14 @@ class Publisher:
 
 
 def _detach(values: Any) -> Any:
-  """Makes values that no later training step can change.
+  """Returns values that no later training step can change.
 
-  JAX arrays are immutable, but a step may donate their memory. A view of a
-  CPU array keeps that memory; on an accelerator a copy there is cheap, and its
-  way to the host begins here and ends in the background.
+  JAX arrays are immutable, but a step may donate their memory. A view of a CPU
+  array keeps that memory. On an accelerator, a copy that stays there is cheap;
+  its transfer to the host begins here and ends in the background.
   """
   jax = sys.modules.get('jax')
-  if jax is not None:  # It walks a nest in a third of the time.
+  if jax is not None:  # JAX walks a nest in a third of the time.
     return jax.tree_util.tree_map(_detach_leaf, values)
   return _detach_by_path(values)
 
@@ -200,9 +205,9 @@ def _detach_leaf(leaf: Any) -> Any:
   if isinstance(leaf, np.ndarray):
     return leaf.copy()
   if hasattr(leaf, 'numpy'):
-    # A tensor's array may be its own memory, a variable's is not.
+    # A tensor's array may share the tensor's memory.
     return np.array(leaf.numpy())
-  if dataclasses.is_dataclass(leaf):  # One that JAX does not know.
+  if dataclasses.is_dataclass(leaf):  # JAX takes it for a leaf.
     return _detach_by_path(leaf)
   jax = sys.modules.get('jax')
   if jax is None or not isinstance(leaf, jax.Array):

@@ -1,22 +1,30 @@
 """Weights in a Reverb table: pushed by one process, pulled by many.
 
-The first half is TF-Agents' `ReverbVariableContainer`, and a table is shared
-with its clients. Beside each value travels its version, in the item's
-priority, where those clients have 1.
+The first half is TF-Agents' `ReverbVariableContainer`, and its clients can
+share a table with this one. With each value travels its version, in the item's
+priority, where TF-Agents' clients have 1.
 """
 
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from container import nests, structure, table_client, tables, transport
+from container.client import connection as connection_lib
+from container.client import metrics as metrics_lib
+from container.client import table_client
+from container.nests import leaves as leaves_lib
+from container.nests import structure
+
+DEFAULT_TABLE = 'variables'
+TRAIN_STEP_KEY = 'train_step'
+POLICY_KEY = 'policy_variables'
 
 
 class Snapshot(NamedTuple):
-  """Values with the version that they are."""
+  """Values with their version."""
 
   version: int
   values: Any
@@ -25,45 +33,45 @@ class Snapshot(NamedTuple):
 class ReverbVariableContainer:
   """A client of the tables that hold variables; safe for several threads.
 
-  The server is built and held elsewhere, and may restart: the same object
-  goes on with whatever server comes to that address, as long as its tables are
-  the same; of a table that is not, each call raises ValueError.
+  Another process makes and holds the server, which may restart: the same object
+  goes on with whatever server comes to that address, as long as its tables have
+  the same signatures. If one has not, each call about it raises ValueError.
   """
 
   def __init__(
     self,
     server_address: str,
-    table_names: Iterable[str] = (tables.DEFAULT_TABLE,),
+    table_names: Iterable[str] = (DEFAULT_TABLE,),
     *,
     leaf_type: str = 'tensorflow',
     timeout: float = 60.0,
     host_cache: bool = True,
   ):
-    """Connects, waiting for the server if need be.
+    """Connects, and waits for the server if need be.
 
     Args:
-      server_address: Host and port.
+      server_address: The server's host and port.
       table_names: The tables to use.
       leaf_type: What pull's leaves are: 'tensorflow', 'numpy' or 'jax'.
       timeout: Seconds until a call that waits gives up.
       host_cache: Whether to share one copy with other processes of this host.
 
     Raises:
-      ConnectionError: there is no server, or none of Reverb's.
+      ConnectionError: no server answers there, or none of Reverb's.
       KeyError: a listed table is not on the server.
-      TypeError: a table has no signature, or one that is not of variables.
+      TypeError: a table has no signature, or does not hold variables.
       ValueError: a table's max_size is not 1, or leaf_type is unknown.
     """
-    if leaf_type not in nests.LEAF_TYPES:
+    if leaf_type not in leaves_lib.LEAF_TYPES:
       raise ValueError(
-        f'leaf_type is one of {nests.LEAF_TYPES}, got {leaf_type!r}.'
+        f'leaf_type is one of {leaves_lib.LEAF_TYPES}, got {leaf_type!r}.'
       )
     self._address = server_address
     self._leaf_type = leaf_type
     self._timeout = timeout
     self._use_cache = host_cache
-    self._connection = transport.Transport(server_address, timeout)
-    self._metrics = dict.fromkeys(table_client.METRICS, 0.0)
+    self._connection = connection_lib.Connection(server_address, timeout)
+    self._metrics = metrics_lib.ContainerMetrics()
     names = [table_names] if isinstance(table_names, str) else table_names
     server = self._connection.server_info()
     self._tables = {
@@ -89,23 +97,23 @@ class ReverbVariableContainer:
     self._connection.close()
 
   def metrics(self) -> dict[str, float]:
-    """Counts, bytes and seconds since the start."""
-    return dict(self._metrics)
+    """Returns `ContainerMetrics` by name."""
+    return vars(self._metrics).copy()
 
   def push(
     self,
     values: Any,
-    table: str = tables.DEFAULT_TABLE,
+    table: str = DEFAULT_TABLE,
     *,
     version: int | None = None,
     finite: bool = False,
   ) -> int:
-    """Puts values into a table, in place of those there.
+    """Puts values into a table, in place of the values before them.
 
     Args:
       values: A nest like the table's signature.
       table: The table's name.
-      version: The values', the last one plus one if None.
+      version: The values' version; None for the last version plus one.
       finite: Whether to refuse NaN and infinity.
 
     Returns:
@@ -114,26 +122,32 @@ class ReverbVariableContainer:
     Raises:
       ConnectionError: no server took the values before the deadline.
       KeyError: the table was not named at construction.
-      TypeError: a leaf is no number.
+      TypeError: a leaf is not a number.
       ValueError: the version does not rise, a leaf is too large, or another
-        server came whose table differs.
+        server came, whose table has another signature.
       tf.errors.InvalidArgumentError: the values do not fit the signature.
     """
     client = self._client(table)
     start = time.monotonic()
     with client.lock:
-      with client.server.explained():
-        arrays = nests.to_arrays(values, client.server.signature, finite)
-      version = client.push(arrays, version)
-    self._count('pushes', 'push', arrays, start)
+      try:
+        with client.table.explained():
+          arrays = leaves_lib.to_arrays(values, client.table.signature, finite)
+      except leaves_lib.MismatchError as error:
+        raise _invalid_argument(str(error)) from error
+      version = client.replace(arrays, version)
+    self._metrics.pushes += 1
+    self._metrics.push_bytes += _total_bytes(arrays)
+    self._metrics.push_seconds += time.monotonic() - start
     return version
 
-  def pull(self, table: str = tables.DEFAULT_TABLE, *, like: Any = None) -> Any:
-    """The values in a table, waiting for the first push.
+  def pull(self, table: str = DEFAULT_TABLE, *, like: Any = None) -> Any:
+    """Returns the values in a table, and waits for the first push.
 
     Args:
       table: The table's name.
-      like: A nest of the types to return, those of the table's maker if None.
+      like: A nest of the types to return; None for the types of the nest that
+        the table was made from.
 
     Returns:
       The nest.
@@ -142,12 +156,12 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: another server came whose table differs.
+      ValueError: another server came, whose table has another signature.
     """
     return self.snapshot(table, wait=True, like=like).values
 
-  def update(self, variables: Any, table: str = tables.DEFAULT_TABLE) -> None:
-    """Assigns the values in a table to variables, all or none.
+  def update(self, variables: Any, table: str = DEFAULT_TABLE) -> None:
+    """Assigns the values in a table to variables, to all or to none.
 
     Args:
       variables: A nest of `tf.Variable`.
@@ -157,35 +171,36 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: the variables do not fit the signature, or another server came
-        whose table differs.
+      ValueError: the variables do not fit the signature, or another server
+        came, whose table has another signature.
     """
     client = self._client(table)
-    _, leaves = structure.split(variables)
+    _, variables_by_path = structure.split(variables)
     with client.lock:
-      with client.server.explained():
-        nests.check_variables(leaves, client.server.signature)
+      with client.table.explained():
+        leaves_lib.check_variables(variables_by_path, client.table.signature)
       client.refresh(wait=True)
-      arrays, signature = client.arrays, client.server.signature
-    values = nests.to_leaves(arrays, signature, 'tensorflow')
+      arrays, signature = client.arrays, client.table.signature
+    values = leaves_lib.to_leaves(arrays, signature, 'tensorflow')
     for path, value in values.items():
-      leaves[path].assign(value)
+      variables_by_path[path].assign(value)
 
   def snapshot(
     self,
-    table: str = tables.DEFAULT_TABLE,
+    table: str = DEFAULT_TABLE,
     newer_than: int | None = None,
     *,
     wait: bool = False,
     like: Any = None,
   ) -> Snapshot | None:
-    """The values in a table with their version, if there is news.
+    """Returns the values in a table with their version, if they are newer.
 
     Args:
       table: The table's name.
-      newer_than: A version the caller has.
+      newer_than: The version that the caller has; None if it has no values.
       wait: Whether to wait for the first push.
-      like: A nest of the types to return, those of the table's maker if None.
+      like: A nest of the types to return; None for the types of the nest that
+        the table was made from.
 
     Returns:
       None if nothing is newer; that moves no payload.
@@ -194,58 +209,60 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: `like` does not fit the signature, or another server came
-        whose table differs.
+      ValueError: `like` does not fit the signature, or another server came,
+        whose table has another signature.
     """
     client = self._client(table)
     start = time.monotonic()
     with client.lock:
       client.refresh(wait)
-      version, arrays = client.seen.version, client.arrays
-      signature = client.server.signature
+      version, arrays = client.newest.version, client.arrays
+      signature = client.table.signature
     if arrays is None or version <= (newer_than or 0):
       return None
     node = signature.node
     if like is not None:
-      node, leaves = structure.split(like)
-      problem = nests.difference(leaves, signature)
+      node, paths = structure.split(like)
+      problem = leaves_lib.difference(paths, signature)
       if problem:
         raise ValueError(problem)
-    leaves = nests.to_leaves(arrays, signature, self._leaf_type)
+    leaves = leaves_lib.to_leaves(arrays, signature, self._leaf_type)
     snapshot = Snapshot(version, structure.rebuild(node, leaves))
-    self._count('pulls', 'pull', arrays, start)
+    self._metrics.pulls += 1
+    self._metrics.pull_bytes += _total_bytes(arrays)
+    self._metrics.pull_seconds += time.monotonic() - start
     return snapshot
 
-  def version(self, table: str = tables.DEFAULT_TABLE) -> int:
-    """The newest version, 0 before the first push.
+  def version(self, table: str = DEFAULT_TABLE) -> int:
+    """Asks for the newest version, which is 0 before the first push.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
-      ValueError: another server came whose table differs.
+      ValueError: another server came, whose table has another signature.
     """
     client = self._client(table)
     with client.lock:
       client.refresh(wait=False, with_values=False)
-      return client.seen.version
+      return client.newest.version
 
-  def is_empty(self, table: str = tables.DEFAULT_TABLE) -> bool:
-    """Whether the server holds nothing, as after a restart.
+  def is_empty(self, table: str = DEFAULT_TABLE) -> bool:
+    """Asks whether the server holds no values, as after a restart.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
-      ValueError: another server came whose table differs.
+      ValueError: another server came, whose table has another signature.
     """
     client = self._client(table)
     with client.lock:
-      return client.server.state().size == 0
+      return client.table.state().info.size == 0
 
-  def version_seen(self, table: str = tables.DEFAULT_TABLE) -> int:
-    """The newest version this object knows of, without asking anybody."""
-    return self._client(table).seen.version
+  def version_seen(self, table: str = DEFAULT_TABLE) -> int:
+    """The newest version that this object knows of; asks no server."""
+    return self._client(table).newest.version
 
-  def pushed_at(self, table: str = tables.DEFAULT_TABLE) -> float:
+  def pushed_at(self, table: str = DEFAULT_TABLE) -> float:
     """When the values read last were pushed, in seconds since the epoch."""
     return self._client(table).pushed_at
 
@@ -257,9 +274,13 @@ class ReverbVariableContainer:
       )
     return self._tables[table]
 
-  def _count(
-    self, what: str, of: str, arrays: list[np.ndarray], start: float
-  ) -> None:
-    self._metrics[what] += 1
-    self._metrics[f'{of}_bytes'] += sum(array.nbytes for array in arrays)
-    self._metrics[f'{of}_seconds'] += time.monotonic() - start
+
+def _total_bytes(arrays: Sequence[np.ndarray]) -> int:
+  return sum(array.nbytes for array in arrays)
+
+
+def _invalid_argument(message: str) -> Exception:
+  # A process that pushes no tensors imports TensorFlow only for this error.
+  import tensorflow as tf
+
+  return tf.errors.InvalidArgumentError(None, None, message)

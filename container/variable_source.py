@@ -1,4 +1,7 @@
-"""The reader's side: Acme's `VariableSource` over a container."""
+"""The reader's side: Acme's `VariableSource` over a container.
+
+The one file of this folder that needs Acme.
+"""
 
 import contextlib
 import threading
@@ -11,34 +14,35 @@ import compat  # noqa: F401, Acme finds JAX patched.
 from acme import core
 
 from container import reverb_variable_container as container_lib
-from container import tables, transport
+from container.client import connection as connection_lib
 
-# For a read that is under way; the container's own deadline may be far off.
+# How long `close` waits for a read that is under way; the container's own
+# deadline may be far off.
 _END_SECONDS = 5.0
 
 
 class VariableSource(core.VariableSource):
-  """Hands out the parts of a table whose value is a dict from name to nest.
+  """Hands out the nests of a table whose value is a dict from name to nest.
 
-  The very same arrays come back while nothing is newer, and that answer is
-  cheap. Acme polls from a thread whose exceptions nobody sees, so a failure is
-  kept until `check`, which the actor's loop calls, raises it.
+  While nothing is newer it returns the very same arrays, which is cheap. Acme
+  polls from a thread whose exceptions are lost, so a failure is kept until
+  `check`, which the actor's loop calls, raises it.
   """
 
   def __init__(
     self,
     container: container_lib.ReverbVariableContainer,
     *,
-    table: str = tables.DEFAULT_TABLE,
+    table: str = container_lib.DEFAULT_TABLE,
     refresh_seconds: float | None = None,
   ):
-    """Reads nothing yet.
+    """Stores the settings, and reads nothing yet.
 
     Args:
-      container: To read through.
+      container: The container to read through.
       table: The table's name.
-      refresh_seconds: How often a thread of its own reads what is newest, so
-        that only the first `get_variables` waits; None to read in each call.
+      refresh_seconds: Seconds between two reads by an own thread, so that only
+        the first `get_variables` waits; None to read in each call.
     """
     self._container = container
     self._table = table
@@ -53,11 +57,11 @@ class VariableSource(core.VariableSource):
 
   @property
   def version(self) -> int:
-    """Of the values returned last, 0 before the first."""
+    """The version of the values returned last, 0 before the first."""
     return self._snapshot.version
 
   def newest_version(self) -> int:
-    """Of the values that could be had, 0 before the first push.
+    """Asks for the newest version, which is 0 before the first push.
 
     Raises:
       ConnectionError: no server answered before the container's deadline.
@@ -65,16 +69,16 @@ class VariableSource(core.VariableSource):
     return self._container.version(self._table)
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
-    """The newest values, waiting for the first push.
+    """Returns the newest values, and waits for the first push.
 
     Args:
       names: Keys of the table's dict.
 
     Returns:
-      One nest a name.
+      A nest for each name.
 
     Raises:
-      ClosedError: the container was closed before there were any.
+      ClosedError: the container was closed before the first push.
       ConnectionError: no server answered before the container's deadline.
       KeyError: the table has no such name.
       TimeoutError: nothing was pushed before the container's deadline.
@@ -93,19 +97,19 @@ class VariableSource(core.VariableSource):
     return values
 
   def close(self) -> None:
-    """Ends the thread that reads, if there is one."""
+    """Ends the thread that reads, if one was started."""
     self._is_closed.set()
     if self._thread is not None:
       self._thread.join(_END_SECONDS)
 
   def check(self) -> None:
-    """Raises what the last `get_variables` or the thread failed with."""
+    """Raises the error of the last `get_variables` or of the thread, if any."""
     failure = self._failure or self._unknown
     if failure is not None:
       raise failure
 
   def metrics(self) -> dict[str, float]:
-    """The version in use, how far it lags, and what reading took."""
+    """Returns the version in use, its lag, and what reading took."""
     newest = self._container.version_seen(self._table)
     version, values = self._snapshot
     metrics = self._container.metrics()
@@ -126,15 +130,15 @@ class VariableSource(core.VariableSource):
 
   def _keep_reading(self) -> None:
     while not self._is_closed.wait(self._refresh_seconds):
-      with contextlib.suppress(Exception):  # `check` has it.
+      with contextlib.suppress(Exception):  # `check` raises it.
         self._read()
 
   def _read(self) -> None:
     with self._lock:
       try:
         self._refresh()
-      except transport.ClosedError:
-        # There will be nothing newer than what there is.
+      except connection_lib.ClosedError:
+        # The values that were read stay the newest.
         if self._snapshot.values is None:
           raise
       except Exception as error:

@@ -44,15 +44,11 @@ _KNOWN_IMPORTS = {
   ('backends.process.task_main', 'backends.supervision.config'),
 }
 _KNOWN_FOLDERS = {
-  'container',
-  'tests/container',
   'tests/e2e',
 }
 _KNOWN_FILES = {
-  'container/host_cache.py',
   'tests/backends/cluster/test_fleet.py',
   'tests/backends/local/test_local.py',
-  'tests/container/test_nests.py',
   'tests/reporting/test_report.py',
 }
 _KNOWN_FUNCTIONS = {

@@ -64,3 +64,25 @@ def poll(condition, seconds=20.0):
   while not condition():
     assert time.monotonic() < deadline, f'Not so within {seconds} s.'
     time.sleep(0.01)
+
+
+def transfer(value, leaf_type='numpy', spec=None, like=None, table=None):
+  """Returns what a reader pulls after a pusher has pushed a value.
+
+  Args:
+    value: The nest to push.
+    leaf_type: The type of the leaves that are pulled.
+    spec: What the table is made from; None for the value.
+    like: The template that the reader pulls with.
+    table: The table; None for one made from `spec`.
+  """
+  table = table or container.variable_table(value if spec is None else spec)
+  with serving(table) as address:
+    pusher, reader = (
+      container.ReverbVariableContainer(
+        address, leaf_type=leaf_type, timeout=20.0, host_cache=False
+      )
+      for _ in range(2)
+    )
+    pusher.push(value)
+    return reader.pull(like=like)

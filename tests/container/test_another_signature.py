@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import container
-from container import transport
+from container.client import connection as connection_lib
 from tests.container import servers
 
 BEFORE = {'w': np.ones(3, np.float32), 'n': np.int64(1)}
@@ -118,14 +118,14 @@ def test_a_restart_between_two_steps_of_a_call(monkeypatch, call):
   with restarting(values) as (address, restart):
     connect(address).push(BEFORE)
     client = connect(address, host_cache=False)
-    retry, restarts = transport.Transport._retry, iter([restart])
+    retry, restarts = connection_lib.Connection._retry, iter([restart])
 
     def restart_first(self, attempt, what):
       if self is client._connection and what != 'its tables':
         next(restarts, lambda: None)()
       return retry(self, attempt, what)
 
-    monkeypatch.setattr(transport.Transport, '_retry', restart_first)
+    monkeypatch.setattr(connection_lib.Connection, '_retry', restart_first)
     with pytest.raises(ValueError, match=words):
       client.push(BEFORE) if call == 'insert' else client.pull()
     monkeypatch.undo()

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import container
-from container import versions
+from container.client import versions
 from reverb_wire import protobuf, server_info, structured_value
 from tests.container import fake_server, servers
 from watchdog import servers as watchdog_servers
@@ -201,7 +201,7 @@ def test_a_structure_that_is_none_of_the_leaves_is_passed_over(fake):
       message(6, message(53, message(1, message(1, b'x y'), message(2, spec))))
     )
     client = connect(fake.address)
-    assert client._tables['variables'].server.signature.leaves[0].path == (
+    assert client._tables['variables'].table.signature.leaves[0].path == (
       'x y',
     )
 

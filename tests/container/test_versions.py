@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import container
-from container import transport, versions
+from container.client import connection as connection_lib
+from container.client import versions
 from tests.container import servers
 
 
@@ -117,13 +118,13 @@ def test_a_plain_client_pushes_in_between():
 
 
 def test_a_plain_push_is_looked_at_once(monkeypatch):
-  asked, sample = [], transport.Transport.sample
+  asked, sample = [], connection_lib.Connection.sample
 
   def count(*args):
     asked.append(args)
     return sample(*args)
 
-  monkeypatch.setattr(transport.Transport, 'sample', count)
+  monkeypatch.setattr(connection_lib.Connection, 'sample', count)
   with servers.serving(table()) as address:
     plain, reader = servers.TfAgentsClient(address), connect(address)
     for n in (1, 2):

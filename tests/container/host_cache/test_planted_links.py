@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import container
-from container import cache_file, host_cache
+from container.host_cache import cache as cache_lib
+from container.host_cache import entries, folders
 from tests.container import servers
 
 VALUES = {'a': np.arange(5, dtype=np.float32)}
@@ -21,13 +22,13 @@ as_root = pytest.mark.skipif(
 
 
 def entry():
-  return cache_file.Entry(1, 1.5, 1, 0.0, True, [VALUES['a']])
+  return entries.Entry(1, 1.5, 1, 0.0, True, [VALUES['a']])
 
 
 @pytest.fixture(name='root', autouse=True)
 def fixture_root(tmp_path, monkeypatch):
   root = tmp_path / 'cache'
-  monkeypatch.setattr(host_cache, 'default_root', lambda: root)
+  monkeypatch.setattr(folders, 'default_root', lambda: root)
   return root
 
 
@@ -66,9 +67,9 @@ def push_and_pull():
 
 def test_a_link_in_place_of_the_root_is_not_followed(root, victim):
   root.symlink_to(victim)
-  host_cache.sweep(root)
+  folders.sweep(root)
   with pytest.raises(OSError):
-    host_cache.HostCache(b'1', 'variables', 'a:1', root)
+    cache_lib.HostCache(b'1', 'variables', 'a:1', root)
   assert push_and_pull()
   assert_untouched(victim)
 
@@ -76,7 +77,7 @@ def test_a_link_in_place_of_the_root_is_not_followed(root, victim):
 def test_a_lock_that_is_a_link_makes_no_file(root, tmp_path):
   root.mkdir(mode=0o700)
   (root / '.lock').symlink_to(tmp_path / 'made')
-  host_cache.sweep(root)
+  folders.sweep(root)
   assert push_and_pull()
   assert not (tmp_path / 'made').exists()
 
@@ -87,7 +88,7 @@ def test_a_folder_of_another_user_is_left_alone(root, tmp_path):
   (root / NAME).mkdir(mode=0o700)
   (root / '.lock').symlink_to(tmp_path / 'made')
   os.chown(root, STRANGER, STRANGER)
-  host_cache.sweep(root)
+  folders.sweep(root)
   assert push_and_pull()
   assert sorted(p.name for p in root.iterdir()) == ['.lock', NAME]
   assert not (tmp_path / 'made').exists()
@@ -98,9 +99,9 @@ def test_links_in_the_root_are_not_followed(root, victim):
   (root / NAME).symlink_to(victim)
   (root / 'other').mkdir(mode=0o700)
   (root / 'other' / 'file').touch()
-  host_cache.sweep(root)
+  folders.sweep(root)
   with pytest.raises(OSError):
-    host_cache.HostCache(b'server', 'variables', 'a:1', root)
+    cache_lib.HostCache(b'server', 'variables', 'a:1', root)
   assert_untouched(victim)
   assert (root / 'other' / 'file').exists()
 
@@ -111,18 +112,18 @@ def test_what_another_user_owns_in_the_root_stays(root):
   (root / NAME).mkdir(mode=0o700)
   (root / NAME / 'current').touch()
   os.chown(root / NAME, STRANGER, STRANGER)
-  host_cache.sweep(root)
+  folders.sweep(root)
   assert (root / NAME / 'current').exists()
 
 
 @pytest.mark.parametrize('name', ['.push', '.publish', 'current', 'draft-push'])
 def test_links_in_a_cache_are_not_followed(root, victim, name):
-  cache = host_cache.HostCache(b'server', 'variables', 'a:1', root)
+  cache = cache_lib.HostCache(b'server', 'variables', 'a:1', root)
   (root / NAME / name).symlink_to(victim / 'current')
   try:
-    with cache.claim('push', 1.0):
-      cache.write('push', entry())
-      cache.publish('push', entry())
+    with cache.claim(cache_lib.Role.PUSH, 1.0):
+      cache.write(cache_lib.Role.PUSH, entry())
+      cache.publish(cache_lib.Role.PUSH, entry())
   except OSError:
     assert name != 'draft-push'
   cache.close()
@@ -130,7 +131,7 @@ def test_links_in_a_cache_are_not_followed(root, victim, name):
 
 
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(root):
-  cache = host_cache.HostCache(b'server', 'variables', 'a:1', root)
+  cache = cache_lib.HostCache(b'server', 'variables', 'a:1', root)
   os.mkfifo(root / NAME / 'current')
   with pytest.raises(OSError):
     cache.read()

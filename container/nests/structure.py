@@ -1,10 +1,10 @@
-"""Containers of a nest apart from its leaves: described, sent, and rebuilt.
+"""The containers of a nest apart from its leaves: described, and built again.
 
 TensorFlow's, JAX's and Reverb's ideas of a nest differ: JAX keeps an
-OrderedDict's order where TensorFlow sorts, TensorFlow takes None for a leaf,
-Reverb knows neither FrozenDict nor dataclasses. Here every nest is a tree of
-mappings and sequences whose leaves are found by their key path, and only that
-path ties a value to its place.
+OrderedDict's order where TensorFlow sorts its keys, TensorFlow takes None for a
+leaf, and Reverb knows neither FrozenDict nor dataclasses. Here each nest is a
+tree of mappings and sequences. A leaf is found by its path of keys, and only
+that path ties a value to its place.
 """
 
 import collections
@@ -13,7 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-# A leaf's place: keys of mappings and fields as str, of sequences as int.
+# A leaf's place: keys of mappings and names of fields as str, places in
+# sequences as int.
 Path = tuple[str | int, ...]
 
 
@@ -21,13 +22,13 @@ class Node(NamedTuple):
   """One container of a nest, or one leaf.
 
   Attributes:
-    kind: 'leaf', 'none', 'mapping', 'record' (of named fields), 'list' or
-      'tuple'.
-    type: The class as 'module:name'; empty for a leaf and None.
-    keys: Of the children, in the container's own order.
-    children: Nodes.
-    static: Names and values of a dataclass's fields that are no part of the
-      tree, such as flax's with `pytree_node=False`.
+    kind: 'leaf', 'none', 'mapping', 'record' (which has named fields), 'list'
+      or 'tuple'.
+    type: The container's class as 'module:name'; empty for a leaf and None.
+    keys: The children's keys, in the container's own order.
+    children: The children's nodes, in the order of `keys`.
+    static: Names and values of a dataclass's fields that are not part of the
+      tree, such as flax's fields with `pytree_node=False`.
   """
 
   kind: str
@@ -59,14 +60,14 @@ def split(nest: Any) -> tuple[Node, dict[Path, Any]]:
   """Takes a nest apart.
 
   Args:
-    nest: Any nest of mappings, sequences, namedtuples, dataclasses and nodes
+    nest: A nest of mappings, sequences, namedtuples, dataclasses and classes
       registered with JAX.
 
   Returns:
-    Its structure, and its leaves by path in the order that Reverb gives them.
+    The nest's structure, and its leaves by path in Reverb's order.
 
   Raises:
-    TypeError: a mapping's key is neither str nor int.
+    TypeError: a key of a mapping is neither str nor int.
     ValueError: two keys of one mapping have the same text.
   """
   leaves = {}
@@ -111,7 +112,7 @@ def _static_fields(nest: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _open(nest: Any, path: Path) -> tuple[str, Sequence, Sequence] | None:
-  """The kind, keys and children of a container; None for a leaf."""
+  """Returns the kind, keys and children of a container; None for a leaf."""
   if nest is None:
     return 'none', (), ()
   if _is_record(nest):
@@ -136,7 +137,7 @@ def _open(nest: Any, path: Path) -> tuple[str, Sequence, Sequence] | None:
 
 
 def _open_registered(nest: Any) -> tuple[str, Sequence, Sequence] | None:
-  """As `_open`, for classes that only JAX knows to be containers."""
+  """Does what `_open` does, for classes that only JAX knows as containers."""
   jax = sys.modules.get('jax')
   if jax is None or jax.tree_util.all_leaves([nest]):
     return None
@@ -145,7 +146,7 @@ def _open_registered(nest: Any) -> tuple[str, Sequence, Sequence] | None:
 
 
 def ordered_paths(node: Node, path: Path = ()) -> Iterator[Path]:
-  """Paths of the leaves as Reverb flattens them: mappings by sorted key."""
+  """Yields the leaves' paths in Reverb's order: mappings by sorted key."""
   if node.kind == 'leaf':
     yield path
     return
@@ -159,16 +160,17 @@ def ordered_paths(node: Node, path: Path = ()) -> Iterator[Path]:
 
 
 def plain(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
-  """Builds the nest that Reverb can hold: of dict, list, tuple, namedtuple."""
+  """Builds a nest that Reverb can hold, of dict, list, tuple and namedtuple."""
   return _build(node, leaves, path, _plain_container)
 
 
 def rebuild(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
   """Builds a nest of the very types that were taken apart.
 
-  A class is used only if this process has imported it already and it is what
-  the structure says, so a structure that came over the wire can run nothing.
-  Elsewhere a dict, a list, a tuple or a namedtuple of that name stands in.
+  A class is used only if this process has imported it already and it is of the
+  kind that the structure says, so a structure that came over the wire can run
+  no code. In place of any other class comes a dict, a list, a tuple or a
+  namedtuple of that name.
   """
   return _build(node, leaves, path, _own_container)
 
@@ -232,9 +234,9 @@ _namedtuples: dict[tuple[str, tuple], type] = {}
 
 
 def _namedtuple(name: str, names: tuple) -> type:
-  """One class for each name and fields, so that equal nests compare equal."""
+  """Makes one class for each name and fields, so that equal nests are equal."""
   if (name, names) not in _namedtuples:
-    # What names are allowed to a class elsewhere may not be to this one.
+    # The name came over the wire, and may be none that Python allows.
     usable = name if name.isidentifier() else 'Record'
     made = collections.namedtuple(usable, map(str, names), rename=True)
     _namedtuples[name, names] = made

@@ -1,8 +1,8 @@
-"""The host cache as one client of a table uses it, or does without.
+"""The host cache as one client of a table uses it, or does without it.
 
-A cache belongs to one server incarnation, so it is left for another whenever
-the server has restarted; and a host without room for it, or without the right
-to write, goes on with a copy in each process.
+A cache belongs to one start of a server, so a client leaves it for another one
+whenever the server has restarted. On a host that has no room for a cache, or no
+right to write one, each process goes on with its own copy.
 """
 
 import contextlib
@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from absl import logging
 
-from container import cache_file, host_cache, transport
+from container.client import connection as connection_lib
+from container.client import metrics as metrics_lib
+from container.host_cache import cache, entries
 
 
 class SharedCopy:
@@ -18,26 +20,26 @@ class SharedCopy:
 
   def __init__(
     self,
-    connection: transport.Transport,
-    table: str,
-    metrics: dict[str, float],
+    connection: connection_lib.Connection,
+    table_name: str,
+    metrics: metrics_lib.ContainerMetrics,
     is_wanted: bool,
   ):
     self._connection = connection
-    self._table = table
+    self._table_name = table_name
     self._metrics = metrics
     self._is_wanted = is_wanted
-    self._cache: host_cache.HostCache | None = None
+    self._cache: cache.HostCache | None = None
     self._is_drafted = False
 
   @property
   def identity(self) -> bytes:
-    """Of the server incarnation whose versions are here."""
+    """The identity of the server whose versions the cache holds."""
     return self._cache.identity if self._cache is not None else b''
 
   @property
   def is_followed(self) -> bool:
-    """Whether this process has read what is here, and sees what comes."""
+    """Whether this process has read the current version, and sees the next."""
     return self._cache is not None and self._cache.is_followed
 
   def close(self) -> None:
@@ -46,10 +48,13 @@ class SharedCopy:
       self._cache = None
 
   def join(self, identity: bytes) -> bool:
-    """Uses the cache of the server incarnation that answers now.
+    """Uses the cache of the server that answers now.
+
+    Args:
+      identity: The server's identity.
 
     Returns:
-      Whether it is another than before; then nothing is claimed in it.
+      Whether it is another cache than before; then nothing is claimed in it.
     """
     if not self._is_wanted or self.identity == identity:
       return False
@@ -57,15 +62,15 @@ class SharedCopy:
       self._cache.retire()
       self.close()
     try:
-      self._cache = host_cache.HostCache(
-        identity, self._table, self._connection.address
+      self._cache = cache.HostCache(
+        identity, self._table_name, self._connection.address
       )
     except OSError as error:
       self._fall_back(error)
     return self._cache is not None
 
-  def read_news(self) -> cache_file.Entry | None:
-    """The current version, None if it was read before or there is none."""
+  def read_news(self) -> entries.Entry | None:
+    """The current version; None if it was read before or there is none."""
     try:
       if self._cache is not None and self._cache.has_news():
         return self._cache.read()
@@ -74,14 +79,14 @@ class SharedCopy:
     return None
 
   @contextlib.contextmanager
-  def alone(self, role: str) -> Iterator[None]:
+  def alone(self, role: cache.Role) -> Iterator[None]:
     """Keeps other processes of this host from the same work meanwhile.
 
     Args:
-      role: 'push' or 'pull'.
+      role: The work.
 
     Raises:
-      TimeoutError: another one was at it until the deadline.
+      TimeoutError: another process did the work until the deadline.
     """
     timeout = self._connection.timeout
     with contextlib.ExitStack() as stack:
@@ -93,14 +98,14 @@ class SharedCopy:
         self._leave(error)
       if not is_alone:
         raise TimeoutError(
-          f'Another process of this host has kept its {role} of table '
-          f'{self._table!r} at {self._connection.address} going for '
+          f'Another process of this host has kept its {role.value} of table '
+          f'{self._table_name!r} at {self._connection.address} going for '
           f'{timeout:g} s.'
         )
       yield
 
-  def draft(self, role: str, entry: cache_file.Entry) -> None:
-    """Lays a version ready for `publish`, if there is room."""
+  def draft(self, role: cache.Role, entry: entries.Entry) -> None:
+    """Prepares a version for `publish`, if there is room."""
     self._is_drafted = False
     if self._cache is None:
       return
@@ -110,8 +115,8 @@ class SharedCopy:
     except OSError as error:
       self._fall_back(error)
 
-  def publish(self, role: str, entry: cache_file.Entry) -> None:
-    """Lets every process of this host have what was drafted."""
+  def publish(self, role: cache.Role, entry: entries.Entry) -> None:
+    """Shows the drafted version to every process of this host."""
     if self._cache is None or not self._is_drafted:
       return
     try:
@@ -120,16 +125,16 @@ class SharedCopy:
       self._leave(error)
 
   def _leave(self, error: OSError) -> None:
-    """Goes on without a cache that somebody has removed or spoilt."""
+    """Goes on without a cache that was removed or spoilt."""
     self._fall_back(error)
     self.close()
 
   def _fall_back(self, error: OSError) -> None:
-    if not self._metrics['cache_fallbacks']:
+    if not self._metrics.cache_fallbacks:
       logging.warning(
         'No host cache for table %r (%s); processes pull a copy each from %s.',
-        self._table,
+        self._table_name,
         error,
         self._connection.address,
       )
-    self._metrics['cache_fallbacks'] += 1
+    self._metrics.cache_fallbacks += 1

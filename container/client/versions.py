@@ -5,8 +5,8 @@ import dataclasses
 # A pusher's version v is the priority v + 0.5 of its item, so that the 1.0 of
 # a plain TF-Agents client is no version.
 _MARK = 0.5
-# Above, no double has a half.
-_MOST = 2.0**52
+# No double above this has a half.
+_MAX_VERSION = 2.0**52
 
 
 def encode(version: int) -> float:
@@ -15,20 +15,20 @@ def encode(version: int) -> float:
 
 
 def decode(priority: float) -> int | None:
-  """The version that a priority says, None for a plain client's."""
-  version = int(priority) if 0 < priority < _MOST else 0
+  """The version that a priority says; None for a plain client's priority."""
+  version = int(priority) if 0 < priority < _MAX_VERSION else 0
   return version if version > 0 and priority == version + _MARK else None
 
 
 @dataclasses.dataclass
-class Seen:
-  """The newest item that a process knows of, in one table.
+class NewestItem:
+  """The newest item of one table that a process knows of.
 
   Attributes:
-    identity: The server incarnation's.
-    key: The item's.
-    index: The server's count of inserts with that item in.
-    version: The item's, as told to the caller; 0 before the first.
+    identity: The identity of the server that the item was seen on.
+    key: The item's key; None before the first item.
+    index: The server's count of inserts when it had taken the item.
+    version: The item's version as the caller is told it; 0 before the first.
     offset: What was added to the pusher's own count. It grows when a pusher
       began to count anew, so that no reader is taken back.
   """
@@ -39,18 +39,20 @@ class Seen:
   version: int = 0
   offset: int = 0
 
-  def knows(self, identity: bytes, inserts: int) -> bool:
-    """Whether a server with that many inserts can have nothing newer.
+  def is_newest_of(self, identity: bytes, inserts: int) -> bool:
+    """Whether a server with that many inserts cannot have a newer item.
 
-    A pusher's own host has an item before the server counts it, hence <=.
+    The pusher's own host has an item before the server counts it, hence <=.
     """
     return identity == self.identity and inserts <= self.index
 
-  def take(self, identity: bytes, key: int, index: int, priority: float) -> int:
-    """Notes an item found later than the last.
+  def note_found(
+    self, identity: bytes, key: int, index: int, priority: float
+  ) -> int:
+    """Notes an item that was found after the last one.
 
     Returns:
-      How many versions lay between.
+      How many versions lay between the two.
     """
     before = self.version
     pushed = decode(priority)
@@ -67,7 +69,9 @@ class Seen:
     self.identity, self.key, self.index = identity, key, index
     return max(0, self.version - before - 1) if before else 0
 
-  def put(self, identity: bytes, key: int, index: int, version: int) -> None:
-    """Notes an item of one's own."""
+  def note_pushed(
+    self, identity: bytes, key: int, index: int, version: int
+  ) -> None:
+    """Notes an item that this process has pushed."""
     self.identity, self.key, self.index = identity, key, index
     self.version, self.offset = version, 0

@@ -1,9 +1,9 @@
-"""Folders of this user alone, in places where everybody may write.
+"""Folders of this user alone, in places where every user may write.
 
-In /dev/shm and the temporary folder another user may have left a link under
+In /dev/shm and in the temporary folder, another user may have put a link under
 any name that can be guessed. So no link is followed and no path is looked up
-twice: a folder is opened once and checked, and from then on whatever is in it
-is named from its descriptor.
+twice: a folder is opened once and checked, and from then on the files in it are
+named from its descriptor.
 """
 
 import contextlib
@@ -13,30 +13,30 @@ import stat
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class PrivateFolder:
+class OwnFolder:
   """An open folder that is this user's, and closed to others.
 
   Attributes:
-    path: For messages only.
-    descriptor: Of the open folder.
+    path: The folder's path, for its name and for messages.
+    descriptor: The open folder's descriptor.
   """
 
   def __init__(
     self,
     path: str | os.PathLike,
-    parent: 'PrivateFolder | None' = None,
+    parent: 'OwnFolder | None' = None,
     make: bool = True,
   ):
     """Opens the folder.
 
     Args:
-      path: Its path, or its name in `parent`.
+      path: The folder's path, or its name in `parent`.
       parent: The folder that it is in.
-      make: Whether to make it if it is not there.
+      make: Whether to make the folder if it does not exist.
 
     Raises:
-      OSError: it is not there and cannot be made, it is a link, another user's,
-        or open to others.
+      OSError: the folder does not exist and cannot be made, is a link, is
+        another user's, or is open to others.
     """
     within = parent.descriptor if parent else None
     self.path = os.path.join(parent.path, path) if parent else os.fspath(path)
@@ -60,10 +60,17 @@ class PrivateFolder:
     return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
 
   def open(self, name: str, flags: int) -> int:
-    """Opens a file of this user's, and returns its descriptor.
+    """Opens a file of this user's.
+
+    Args:
+      name: The file's name.
+      flags: Flags of `os.open`.
+
+    Returns:
+      The file's descriptor.
 
     Raises:
-      OSError: it is not there, it is a link, no file, or another user's.
+      OSError: it does not exist, or is a link, another user's, or no file.
     """
     # Without O_NONBLOCK, opening a planted pipe would wait for ever.
     flags |= _NO_LINK | os.O_NONBLOCK
@@ -75,7 +82,7 @@ class PrivateFolder:
     return descriptor
 
   def create(self, name: str) -> int:
-    """Makes an empty file in place of what is there; returns its descriptor."""
+    """Makes an empty file in place of any other, and returns its descriptor."""
     self.unlink(name)
     return self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import container
-from container import host_cache
+from container.host_cache import folders
 from tests.container import servers
 
 # Forks a pusher for each line read, and kills it at the point that it names.
@@ -15,7 +15,8 @@ _PUSHERS = """
 import os, pathlib, signal, sys
 import numpy as np
 import container
-from container import host_cache, shared_copy, transport
+from container.client import connection, shared_copy
+from container.host_cache import folders
 
 def die(*_, **__):
   os.kill(os.getpid(), signal.SIGKILL)
@@ -24,13 +25,13 @@ def die_unconfirmed(self, table, identity, requests, meanwhile):
   meanwhile()
   die()
 
-host_cache.default_root = lambda: pathlib.Path(sys.argv[1])
+folders.default_root = lambda: pathlib.Path(sys.argv[1])
 for line in sys.stdin:
   point, address, value = line.split()
   pid = os.fork()
   if not pid:
     if point == 'before':
-      transport.Transport.insert = die_unconfirmed
+      connection.Connection.insert = die_unconfirmed
     else:
       shared_copy.SharedCopy.publish = die
     container.ReverbVariableContainer(address).push({'x': np.int64(value)})
@@ -63,7 +64,7 @@ def fixture_push_and_die(root):
 
 @pytest.fixture(name='connect')
 def fixture_connect(root, monkeypatch):
-  monkeypatch.setattr(host_cache, 'default_root', lambda: root)
+  monkeypatch.setattr(folders, 'default_root', lambda: root)
   with servers.serving(container.variable_table({'x': np.int64(0)})) as address:
 
     def connect(use_cache=True):

@@ -1,60 +1,62 @@
-"""Values checked and cast leaf by leaf against a table: pure functions.
+"""Leaves checked and cast against a table's signature: pure functions.
 
-Between the caller's leaves and the wire everything is a C-contiguous NumPy
-array.
+Between the caller's leaves and the wire, each leaf is a C-contiguous NumPy
+array. TensorFlow and JAX are imported only if the caller wants their leaves.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from container import signatures, structure
+from container.nests import signatures, structure
 from reverb_wire import dtypes, inserts, samples
 
 LEAF_TYPES = ('tensorflow', 'numpy', 'jax')
 
-# What a Python scalar is cast to without loss of meaning.
-_CASTS = {bool: 'biufcV', int: 'iufcV', float: 'fcV', complex: 'c'}
+# The kinds of dtypes that hold a Python scalar without loss of its meaning.
+_SCALAR_KINDS = {bool: 'biufcV', int: 'iufcV', float: 'fcV', complex: 'c'}
+_MAX_PATHS = 5
 
 
-def invalid(message: str) -> tf.errors.InvalidArgumentError:
-  return tf.errors.InvalidArgumentError(None, None, message)
+class MismatchError(ValueError):
+  """Values do not fit the signature of a table."""
 
 
 def to_arrays(
   values: Any, signature: signatures.Signature, finite: bool = False
 ) -> list[np.ndarray]:
-  """Checks values against a table and brings them into its order.
+  """Checks values against a table, and brings them into its order.
 
   Args:
     values: The caller's nest.
-    signature: The table's.
+    signature: The table's signature.
     finite: Whether to refuse NaN and infinity.
 
   Returns:
-    C-contiguous arrays, one a leaf, which may share the caller's memory.
+    A C-contiguous array for each leaf, which may share the caller's memory.
 
   Raises:
-    tf.errors.InvalidArgumentError: structure, dtype or shape differs, or a
-      value is not finite.
-    TypeError: a leaf is no number.
+    MismatchError: the structure, a dtype or a shape differs, or a value is not
+      finite.
+    TypeError: a leaf is not a number.
     ValueError: a leaf is too large for one message.
   """
   _, leaves = structure.split(values)
   problem = difference(leaves, signature)
   if problem:
-    raise invalid(problem)
+    raise MismatchError(problem)
   _start_copies(leaves.values())
   return [
     _to_array(leaves[spec.path], spec, finite) for spec in signature.leaves
   ]
 
 
-def difference(leaves: Mapping, signature: signatures.Signature) -> str | None:
-  """How a nest's paths differ from a table's, None if they do not."""
+def difference(
+  leaves: Mapping[structure.Path, Any], signature: signatures.Signature
+) -> str | None:
+  """Says how a nest's paths differ from a table's; None if they do not."""
   wanted = {spec.path for spec in signature.leaves}
   found = set(leaves)
   if found == wanted:
@@ -63,32 +65,33 @@ def difference(leaves: Mapping, signature: signatures.Signature) -> str | None:
   for what, paths in (('missing', wanted - found), ('unknown', found - wanted)):
     names = sorted(map(structure.path_name, paths))
     if names:
-      more = ' ...' if len(names) > 5 else ''
-      lists.append(f'{what}: {", ".join(names[:5])}{more}')
+      more = ' ...' if len(names) > _MAX_PATHS else ''
+      lists.append(f'{what}: {", ".join(names[:_MAX_PATHS])}{more}')
   return f"The nest differs from the table's signature; {'; '.join(lists)}"
 
 
-def _start_copies(leaves: Any) -> None:
-  """Starts every copy from an accelerator before the first is waited for."""
+def _start_copies(leaves: Iterable[Any]) -> None:
+  """Starts all copies from an accelerator before the first is waited for."""
   for leaf in leaves:
     if hasattr(leaf, 'copy_to_host_async'):
       leaf.copy_to_host_async()
 
 
 def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
-  if type(leaf) in _CASTS:
+  if type(leaf) in _SCALAR_KINDS:
     array = _cast_scalar(leaf, spec)
   else:
-    signatures.refuse_foreign(spec.path, leaf, getattr(leaf, 'dtype', None))
+    signatures.dtype_of(spec.path, leaf)
     array = leaf.numpy() if hasattr(leaf, 'numpy') else leaf
     array = np.asarray(array, order='C')
     if array.dtype != spec.dtype and array.dtype.name == 'bfloat16':
+      # TensorFlow's type of that name becomes JAX's.
       array = array.view(np.uint16).view(dtypes.BFLOAT16)
   if array.dtype != spec.dtype or not _fits(array.shape, spec):
     got = signatures.describe(array.dtype, array.shape)
-    raise invalid(signatures.at_path(spec.path, f'expected {spec}, got {got}'))
+    raise _mismatch(spec, f'expected {spec}, got {got}')
   if finite and array.dtype.kind in 'fcV' and not np.isfinite(array).all():
-    raise invalid(signatures.at_path(spec.path, 'holds NaN or infinity'))
+    raise _mismatch(spec, 'holds NaN or infinity')
   array = array.astype(spec.wire_dtype, copy=False)
   if array.nbytes > inserts.MAX_LEAF_BYTES:
     raise ValueError(
@@ -101,6 +104,10 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
   return array
 
 
+def _mismatch(spec: signatures.LeafSpec, problem: str) -> MismatchError:
+  return MismatchError(signatures.at_path(spec.path, problem))
+
+
 def _fits(shape: Sequence[int], spec: signatures.LeafSpec) -> bool:
   if spec.shape is None:
     return True
@@ -109,54 +116,53 @@ def _fits(shape: Sequence[int], spec: signatures.LeafSpec) -> bool:
   )
 
 
-def _cast_scalar(leaf: Any, spec: signatures.LeafSpec) -> np.ndarray:
+def _cast_scalar(scalar: Any, spec: signatures.LeafSpec) -> np.ndarray:
   kind = spec.dtype.kind
-  # NumPy wraps an int that does not fit, saying so only in a warning.
+  # NumPy wraps an int that does not fit, and says so only in a warning.
   fits = kind not in 'iu' or (
-    np.iinfo(spec.dtype).min <= leaf <= np.iinfo(spec.dtype).max
+    np.iinfo(spec.dtype).min <= scalar <= np.iinfo(spec.dtype).max
   )
-  if kind in _CASTS[type(leaf)] and fits:
-    return np.asarray(leaf).astype(spec.dtype)
-  raise invalid(
-    signatures.at_path(
-      spec.path, f'expected {spec}, got the Python scalar {leaf!r}'
-    )
-  )
+  if kind in _SCALAR_KINDS[type(scalar)] and fits:
+    return np.asarray(scalar).astype(spec.dtype)
+  raise _mismatch(spec, f'expected {spec}, got the Python scalar {scalar!r}')
 
 
-def check_variables(leaves: Mapping, signature: signatures.Signature) -> None:
+def check_variables(
+  variables: Mapping[structure.Path, Any], signature: signatures.Signature
+) -> None:
   """Checks that a table's values can be assigned to variables.
 
   Args:
-    leaves: The variables by path.
-    signature: The table's.
+    variables: The `tf.Variable`s by path.
+    signature: The table's signature.
 
   Raises:
-    ValueError: structure, dtype or shape differs.
+    MismatchError: the structure, a dtype or a shape differs.
   """
-  problem = difference(leaves, signature)
+  problem = difference(variables, signature)
   if problem:
-    raise ValueError(problem)
+    raise MismatchError(problem)
   for spec in signature.leaves:
-    variable = leaves[spec.path]
-    fits = variable.shape.is_compatible_with(tf.TensorShape(spec.shape))
-    if signatures.DTYPES.get(variable.dtype) != spec.dtype or not fits:
+    variable = variables[spec.path]
+    fits = variable.shape.is_compatible_with(spec.shape)
+    dtype = dtypes.BY_NUMBER.get(variable.dtype.as_datatype_enum)
+    if dtype != spec.dtype or not fits:
       got = f'{variable.dtype.name}{variable.shape.as_list()}'
-      raise ValueError(
-        signatures.at_path(spec.path, f'expected {spec}, got {got}')
-      )
+      raise _mismatch(spec, f'expected {spec}, got {got}')
 
 
 def from_wire(leaf: samples.Leaf, spec: signatures.LeafSpec) -> np.ndarray:
-  """Views a leaf that came over the wire as an array, read-only."""
-  size = spec.wire_dtype.itemsize * math.prod(leaf.shape)
-  if leaf.dtype != spec.tf_dtype or not _fits(leaf.shape, spec):
+  """Views a leaf of a sample as a read-only array.
+
+  Raises:
+    ValueError: the leaf is not what the signature says.
+  """
+  if leaf.dtype != spec.dtype_number or not _fits(leaf.shape, spec):
+    got = f'{list(leaf.shape)} of type {leaf.dtype}'
     raise ValueError(
-      signatures.at_path(
-        spec.path,
-        f'expected {spec}, got {list(leaf.shape)} of type {leaf.dtype}',
-      )
+      signatures.at_path(spec.path, f'expected {spec}, got {got}')
     )
+  size = spec.wire_dtype.itemsize * math.prod(leaf.shape)
   if size != len(leaf.data):
     raise ValueError(
       signatures.at_path(
@@ -171,7 +177,16 @@ def from_wire(leaf: samples.Leaf, spec: signatures.LeafSpec) -> np.ndarray:
 def to_leaves(
   arrays: Sequence[np.ndarray], signature: signatures.Signature, leaf_type: str
 ) -> dict[structure.Path, Any]:
-  """Turns a table's arrays into leaves of the type the caller wants."""
+  """Turns a table's arrays into leaves of the type that the caller wants.
+
+  Args:
+    arrays: An array for each leaf, in the order of the signature.
+    signature: The table's signature.
+    leaf_type: One of `LEAF_TYPES`.
+
+  Returns:
+    The leaves by path.
+  """
   convert = {
     'numpy': lambda array: array,
     'tensorflow': _to_tensor,
@@ -183,7 +198,9 @@ def to_leaves(
   }
 
 
-def _to_tensor(array: np.ndarray) -> tf.Tensor:
+def _to_tensor(array: np.ndarray) -> Any:
+  import tensorflow as tf
+
   if array.dtype == dtypes.BFLOAT16:
     return tf.bitcast(tf.constant(array.view(np.uint16)), tf.bfloat16)
   return tf.constant(array)

@@ -3,15 +3,16 @@
 import json
 from collections.abc import Iterable
 
-from container import structure
+from container.nests import structure
 
 _KINDS = ('leaf', 'none', 'mapping', 'record', 'list', 'tuple')
 
 
 def encode(node: structure.Node) -> str:
-  """Writes a structure down; static fields other than scalars are left out.
+  """Writes a structure; static fields that are no scalars are left out.
 
-  Where it is read, a namedtuple stands in for a record that lacks a field.
+  Where the text is read, a namedtuple takes the place of a record that lacks a
+  field.
   """
   return json.dumps(_sendable(node), separators=(',', ':'))
 
@@ -31,25 +32,25 @@ def decode(text: str, paths: Iterable[structure.Path]) -> structure.Node | None:
   """Reads what `encode` has written.
 
   Args:
-    text: From anybody.
-    paths: Of the leaves that the structure is to have, in order.
+    text: The text, which any program may have written.
+    paths: The paths of the leaves that the structure must have, in order.
 
   Returns:
-    The structure; None if the text is not of one with these leaves.
+    The structure; None if the text does not describe one with these leaves.
   """
   try:
     node = _from_lists(json.loads(text))
-    is_of_leaves = list(structure.ordered_paths(node)) == list(paths)
+    has_these_leaves = list(structure.ordered_paths(node)) == list(paths)
   except (TypeError, ValueError, RecursionError):
     return None
-  return node if is_of_leaves else None
+  return node if has_these_leaves else None
 
 
 def _from_lists(lists: list) -> structure.Node:
   kind, name, keys, children, static = lists
   is_known = kind in _KINDS and isinstance(name, str)
   if not is_known or not all(isinstance(key, str | int) for key in keys):
-    raise ValueError('It is no structure.')
+    raise ValueError('The text does not describe a structure.')
   return structure.Node(
     kind,
     name,

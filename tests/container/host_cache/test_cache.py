@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 
 import container
-from container import cache_file, host_cache
+from container.host_cache import cache as cache_lib
+from container.host_cache import entries, folders, locks
 from tests.container import servers
 
-_CONTAINER = pathlib.Path(host_cache.__file__).parent
+_REPOSITORY = pathlib.Path(container.__file__).parents[1]
 VALUES = {'a': np.arange(1000, dtype=np.float32), 'b': np.ones(7, np.int8)}
 
 
 @pytest.fixture(name='root', autouse=True)
 def fixture_root(tmp_path, monkeypatch):
   root = tmp_path / 'cache'
-  monkeypatch.setattr(host_cache, 'default_root', lambda: root)
+  monkeypatch.setattr(folders, 'default_root', lambda: root)
   return root
 
 
@@ -36,14 +37,14 @@ def connect(address, leaf_type='numpy'):
 
 def entry(key, index, value=0.0, is_local=True):
   arrays = [np.full((3, 5), value, np.float32), np.zeros((0,), np.int64)]
-  return cache_file.Entry(key, 1.5, index, 0.0, is_local, arrays)
+  return entries.Entry(key, 1.5, index, 0.0, is_local, arrays)
 
 
 def write(cache, new):
-  with cache.claim('push', 1.0) as is_alone:
+  with cache.claim(cache_lib.Role.PUSH, 1.0) as is_alone:
     assert is_alone
-    cache.write('push', new)
-    return cache.publish('push', new)
+    cache.write(cache_lib.Role.PUSH, new)
+    return cache.publish(cache_lib.Role.PUSH, new)
 
 
 @pytest.fixture(name='address')
@@ -155,28 +156,27 @@ def test_the_last_to_leave_cleans_up(address, root):
 
 
 _CRASH = """
-import os, pathlib, signal, sys, types, numpy
-container = types.ModuleType('container')  # Without its slow imports.
-container.__path__ = [sys.argv[1]]
-sys.modules['container'] = container
-from container import cache_file, host_cache
-root = pathlib.Path(sys.argv[2])
-cache = host_cache.HostCache(b'crashed', 'variables', 'b:1', root)
-with cache.claim('push', 1.0):
-  entry = cache_file.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)])
-  cache.write('push', entry)
+import os, pathlib, signal, sys, numpy
+from container.host_cache import cache, entries
+root = pathlib.Path(sys.argv[1])
+joined = cache.HostCache(b'crashed', 'variables', 'b:1', root)
+with joined.claim(cache.Role.PUSH, 1.0):
+  joined.write(
+    cache.Role.PUSH, entries.Entry(1, 1.5, 1, 0., True, [numpy.zeros(9)])
+  )
   os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def test_what_a_crash_left_is_removed_by_the_next_program(root):
   root.parent.mkdir(exist_ok=True)
-  living = host_cache.HostCache(b'living', 'variables', 'a:1', root)
+  living = cache_lib.HostCache(b'living', 'variables', 'a:1', root)
   write(living, entry(1, 1))
-  args = [sys.executable, '-c', _CRASH, str(_CONTAINER), str(root)]
-  assert subprocess.run(args, timeout=60).returncode == -signal.SIGKILL
+  args = [sys.executable, '-c', _CRASH, str(root)]
+  crashed = subprocess.run(args, timeout=60, cwd=_REPOSITORY)
+  assert crashed.returncode == -signal.SIGKILL
   assert (root / (b'crashed'.hex() + '-' + b'variables'.hex())).is_dir()
-  host_cache.sweep(root)
+  folders.sweep(root)
   assert [path.name for path in root.iterdir() if path.is_dir()] == [
     b'living'.hex() + '-' + b'variables'.hex()
   ]
@@ -186,10 +186,10 @@ def test_what_a_crash_left_is_removed_by_the_next_program(root):
 
 def test_two_servers_never_meet(root):
   first, second = (
-    host_cache.HostCache(name, 'variables', f'{name}:1', root)
+    cache_lib.HostCache(name, 'variables', f'{name}:1', root)
     for name in (b'1', b'2')
   )
-  other_table = host_cache.HostCache(b'1', 'other', 'a:1', root)
+  other_table = cache_lib.HostCache(b'1', 'other', 'a:1', root)
   write(first, entry(1, 1))
   assert second.read() is None
   assert other_table.read() is None
@@ -198,7 +198,7 @@ def test_two_servers_never_meet(root):
 
 
 def test_a_late_writer_does_not_take_readers_back(root):
-  cache = host_cache.HostCache(b'1', 'variables', 'a:1', root)
+  cache = cache_lib.HostCache(b'1', 'variables', 'a:1', root)
   assert write(cache, entry(key=5, index=5, value=5.0))
   assert not write(cache, entry(key=4, index=4, value=4.0, is_local=False))
   assert cache.has_news()
@@ -213,9 +213,9 @@ def test_a_late_writer_does_not_take_readers_back(root):
 
 
 def test_a_header_longer_than_a_look_is_still_read(root):
-  cache = host_cache.HostCache(b'1', 'variables', 'a:1', root)
+  cache = cache_lib.HostCache(b'1', 'variables', 'a:1', root)
   arrays = [np.full((1, 1, 2), n, np.float64) for n in range(2000)]
-  write(cache, cache_file.Entry(1, 1.5, 7, 0.0, False, arrays))
+  write(cache, entries.Entry(1, 1.5, 7, 0.0, False, arrays))
   assert not write(cache, entry(key=2, index=6))
   assert [int(array[0, 0, 1]) for array in cache.read().arrays] == [
     *range(2000)
@@ -226,18 +226,18 @@ def test_a_header_longer_than_a_look_is_still_read(root):
 def test_a_cache_that_goes_while_its_thread_has_the_lock_waits_for_nobody(
   root, monkeypatch
 ):
-  forgotten = [host_cache.HostCache(b'first', 'variables', 'here:1')]
-  sweep = host_cache._sweep
+  forgotten = [cache_lib.HostCache(b'first', 'variables', 'here:1')]
+  sweep = folders._sweep
 
   def sweep_and_forget(folder):
     # As the garbage collector may at any moment.
     forgotten.clear()
     sweep(folder)
 
-  monkeypatch.setattr(host_cache, '_sweep', sweep_and_forget)
+  monkeypatch.setattr(folders, '_sweep', sweep_and_forget)
   waits = []
-  monkeypatch.setattr(host_cache.time, 'sleep', waits.append)
-  cache = host_cache.HostCache(b'second', 'variables', 'here:2')
+  monkeypatch.setattr(locks.time, 'sleep', waits.append)
+  cache = cache_lib.HostCache(b'second', 'variables', 'here:2')
   assert not waits
   assert [p.name for p in root.iterdir() if p.is_dir()] == [
     f'{b"second".hex()}-{b"variables".hex()}'
