@@ -1,7 +1,7 @@
-"""What a run is, by its flags' values: checked, kept, and made into a program.
+"""The flags' values that describe a run, and the program that they make.
 
-Nothing heavy is imported before the values have been checked: Acme takes
-seconds, which a wrong flag should not.
+The values are checked before Acme is imported: that takes seconds, and whoever
+typed a wrong flag should not wait for it.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ _SLOW_SECONDS = 15.0
 
 
 class WrongUsage(ValueError):
-  """The command line asks for what cannot be had; its text says what."""
+  """The command line is wrong; the text says what is wrong with it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-  """The flags of `launch.py` that describe a run, under their names there."""
+  """The values of the flags that describe a run, each by its flag's name."""
 
   agent: str
   env: str
@@ -48,15 +48,15 @@ class Settings:
   non_finite: str = 'stop'
 
   def check(self) -> None:
-    """Checks what can be checked without Acme.
+    """Checks the values, as far as this can be done without Acme.
 
     Raises:
-      WrongUsage: something is wrong.
+      WrongUsage: a value is wrong.
     """
-    _name('env', environments.check_environment, self.env)
+    _blame('env', environments.check_environment, self.env)
     self.agent_config()
-    _name('evaluations', schedule.parse, self.evaluations)
-    _name(
+    _blame('evaluations', schedule.parse, self.evaluations)
+    _blame(
       f'agent={self.agent}',
       agents.check_program,
       *(self.agent, self.program, self.demonstrations is not None),
@@ -64,12 +64,12 @@ class Settings:
 
   def agent_config(self) -> Any:
     """Returns the agent's config."""
-    _name('agent', agents.make_config, self.agent)
-    return _name('config', agents.make_config, self.agent, self.config)
+    _blame('agent', agents.make_config, self.agent)
+    return _blame('config', agents.make_config, self.agent, self.config)
 
   @property
   def preload(self) -> tuple[str, ...]:
-    """The modules that all processes will need for these settings."""
+    """The modules that every process of the run will need."""
     family = self.env.partition(':')[0]
     return (
       *agents.modules(self.agent),
@@ -80,30 +80,27 @@ class Settings:
     """Returns the `programs.experiment.ExperimentConfig`.
 
     Args:
-      run_dir: where its processes write.
+      run_dir: the run directory, which the processes write to.
 
     Raises:
-      own_modules.OwnCodeError: the environment or an agent of one's own raised.
-      WrongUsage: environment, agent, dataset or settings cannot be had, or not
-        together.
+      own_modules.OwnCodeError: the user's own environment or agent raised.
+      WrongUsage: the environment, the agent or the dataset cannot be made from
+        these values, or they do not fit each other.
     """
     import compat  # noqa: F401
 
-    from nodes.saving import checkpoint
     from programs import experiment
-    from programs.data import recording
-    from reporting import loggers, profile
 
     environment_factory = environments.make_environment_factory(self.env)
-    spec = _name('env', self._try_out, environment_factory)
+    spec = _blame('env', self._try_out, environment_factory)
     config, dataset = self.agent_config(), self._dataset(spec)
-    parts = _name(
+    parts = _blame(
       f'agent with --env={self.env}',
       agents.make_parts,
       *(self.agent, spec, config, dataset),
     )
     is_offline = self.program == 'offline'
-    return experiment.ExperimentConfig(
+    made = experiment.ExperimentConfig(
       builder=parts.builder,
       network_factory=parts.network_factory,
       environment_factory=environment_factory,
@@ -115,6 +112,22 @@ class Settings:
       eval_policy_factory=parts.eval_policy_factory,
       evaluations=schedule.parse(self.evaluations),
       environment_spec=spec,
+      variable_names=parts.variable_names,
+      non_finite=self.non_finite,
+    )
+    if is_offline:
+      factory = agents.make_dataset_factory(self.agent, config, dataset)
+      made = dataclasses.replace(made, dataset_factory=factory)
+    return self._writing_to(run_dir, made)
+
+  def _writing_to(self, run_dir: pathlib.Path, experiment: Any):
+    """Returns an experiment that writes to a run directory."""
+    from nodes.saving import checkpoint
+    from programs.data import recording
+    from reporting import loggers, profile
+
+    return dataclasses.replace(
+      experiment,
       observers=[recording.Recorder(run_dir)] if self.record else (),
       logger_factory=loggers.logger_factory(str(run_dir)),
       checkpointing=checkpoint.CheckpointingConfig(
@@ -122,22 +135,15 @@ class Settings:
         self.checkpoint_every,
         keep_replay=self.checkpoint_replay,
       ),
-      variable_names=parts.variable_names,
       profile_dir=str(run_dir / profile.FOLDER) if self.profile else None,
-      non_finite=self.non_finite,
-      dataset_factory=(
-        agents.make_dataset_factory(self.agent, config, dataset)
-        if is_offline
-        else None
-      ),
     )
 
   def _try_out(self, make_environment: Any):
-    """Returns the spec of an environment that has made a step."""
+    """Makes the environment take a step; returns its spec."""
     from acme import specs
 
     text = f'launch.py: nothing starts before --env={self.env} has made a step'
-    with _said_if_slow(text), environments.own_code(self.env):
+    with _say_if_slow(text), environments.own_code(self.env):
       environment = make_environment(self.seed)
       try:
         environments.try_out(environment)
@@ -153,13 +159,19 @@ class Settings:
     dataset = demonstrations.Demonstrations(
       self.demonstrations, spec, self.seed
     )
-    _name('demonstrations', dataset.load)
+    _blame('demonstrations', dataset.load)
     return dataset
 
   def make_program(self, run_dir: pathlib.Path):
-    """Returns the `lp.Program`; raises as `make_experiment` does.
+    """Returns the `lp.Program`.
 
-    What the replay server would refuse is refused here.
+    Args:
+      run_dir: the run directory, which the processes write to.
+
+    Raises:
+      own_modules.OwnCodeError: as in `make_experiment`.
+      WrongUsage: as in `make_experiment`, or the replay server would refuse the
+        agent's tables.
     """
     from programs import distributed, offline, replay_tables
 
@@ -196,31 +208,32 @@ def read(run_dir: pathlib.Path) -> Settings:
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:
-  """Returns settings; what to learn from is the same wherever that is asked.
+  """Returns the settings that have certain values.
 
   Args:
-    values: by the names of flags.
+    values: the flags' values, by the flags' names.
 
   Raises:
-    TypeError: the values are another version's.
-    DamagedError: one of them is of another type.
+    TypeError: there are other flags, as in a run of another version.
+    damage.DamagedError: a value is not of its flag's type.
   """
   for name, kind in typing.get_type_hints(Settings).items():
-    # JSON has no float that is whole.
+    # JSON does not tell 30 from 30.0.
     kind = kind | int if kind is float else kind
     if name in values and not isinstance(values[name], kind):
       raise damage.DamagedError(
         f"the run's settings are damaged: --{name} cannot be {values[name]!r}"
       )
   source = values.get('demonstrations')
+  # The folder is the same then, wherever the run is resumed from.
   if source and not source.startswith('minari:'):
     values = {**values, 'demonstrations': str(pathlib.Path(source).absolute())}
   return Settings(**values)
 
 
 @contextlib.contextmanager
-def _said_if_slow(text: str) -> Iterator[None]:
-  """Prints a text if what is done inside takes long, or for ever."""
+def _say_if_slow(text: str) -> Iterator[None]:
+  """Prints a text if the body of the `with` takes long."""
   print_it = functools.partial(print, text, file=sys.stderr, flush=True)
   timer = threading.Timer(_SLOW_SECONDS, print_it)
   timer.daemon = True
@@ -231,8 +244,8 @@ def _said_if_slow(text: str) -> Iterator[None]:
     timer.cancel()
 
 
-def _name(flag: str, function: Any, *args: Any) -> Any:
-  """Calls a function; an error names the flag whose value it was about."""
+def _blame(flag: str, function: Any, *args: Any) -> Any:
+  """Calls a function; a `ValueError` becomes one that names a flag."""
   try:
     return function(*args)
   except ValueError as e:

@@ -55,7 +55,6 @@ _KNOWN_FUNCTIONS = {
   'backends/cluster/hosts.py: run',
   'backends/kubernetes/pods.py: spec',
   'backends/local/this_machine.py: run',
-  'cli/settings.py: make_experiment',
 }
 
 
