@@ -9,8 +9,9 @@ import jax
 
 _JAX_SERIES = '0.6.'
 
-# Removed from `jax` since Acme was written; their homes in `jax.tree_util`.
-# Needed by acme/jax/utils.py and by every learner under acme/agents/jax.
+# Functions that `jax` had when Acme was written, and what they are called in
+# `jax.tree_util`. acme/jax/utils.py needs them, and every learner under
+# acme/agents/jax.
 _TREE_FUNCTIONS = {
   'tree_flatten': 'tree_flatten',
   'tree_leaves': 'tree_leaves',
@@ -32,7 +33,7 @@ def apply() -> None:
     IncompatibleVersionError: JAX or TensorFlow Probability is not of the
       series patched here, or lacks something that a patch builds on.
   """
-  _silence_what_the_old_releases_say()
+  _silence_old_releases()
   _check_jax()
   _restore_jax_aliases()
   _import_tfp_without_tensorflow()
@@ -65,7 +66,7 @@ def _restore_jax_aliases() -> None:
 
 
 def _import_tfp_without_tensorflow() -> None:
-  """Imports TFP in the lazy way that it keeps for processes without TensorFlow.
+  """Imports TFP lazily, as it does by itself in a process without TensorFlow.
 
   With TensorFlow in `sys.modules`, as in Launchpad's workers,
   tensorflow_probability/python/__init__.py loads its TensorFlow half at once,
@@ -87,8 +88,8 @@ def _import_tfp_without_tensorflow() -> None:
   tfp.experimental = types.SimpleNamespace(substrates=tfp.substrates)
 
 
-def _silence_what_the_old_releases_say() -> None:
-  """Keeps warnings that the pinned releases cause out of every process.
+def _silence_old_releases() -> None:
+  """Silences warnings that the pinned releases would cause in every process.
 
   acme/wrappers/gym_wrapper.py imports gym, which prints that it is no longer
   maintained; acme/agents/jax/actors.py passes `backend` to `jax.jit`; Acme's
@@ -100,13 +101,15 @@ def _silence_what_the_old_releases_say() -> None:
     'backend and device argument on jit is deprecated',
     'distutils Version classes are deprecated',
     '`np.bool8` is a deprecated alias',
-    # Of Google's packages, which TensorFlow imports where Vertex AI's are.
+    # Google's packages warn so. TensorFlow imports them if they are installed,
+    # as they are with Vertex AI's.
     'You are using a non-supported Python version',
   ):
     warnings.filterwarnings('ignore', message)
   importlib.import_module('gym_notices.notices').notices.clear()
   importlib.import_module('gym')
-  # Its import has every deprecation shown, where Python shows one's own alone.
+  # gym's import makes Python show all deprecations, not only those of one's own
+  # code.
   shown = ('once', None, DeprecationWarning, None, 0)
   if shown in warnings.filters:
     warnings.filters.remove(shown)

@@ -85,16 +85,16 @@ class CounterClient:
         if answer is not None:
           return answer
         error, limit = None, self.full_seconds
-        failed = 'could not keep on its disk'
+        failed = f'could not save {method!r} on its disk'
       except courier_client.StatusNotOk as e:
         if e.code.name in _FINAL_CODES:
           raise
         error, limit = e, self.away_seconds
-        failed = 'did not answer'
+        failed = f'did not answer {method!r}'
       if time.monotonic() > began + limit:
         reason = f' ({error})' if error else ''
         raise ConnectionError(
-          f'The counter at {self._client.address} {failed} {method!r} for '
+          f'The counter at {self._client.address} {failed} for '
           f'{limit:g} s{reason}. Its own output says why.'
         ) from error
       worker.check()

@@ -122,8 +122,8 @@ class Watch:
     self._dropped_in_a_row += 1
     if self._dropped_in_a_row >= _MAX_DROPPED_IN_A_ROW:
       raise NonFiniteError(
-        f'{error}, as in the {_MAX_DROPPED_IN_A_ROW} episodes before it. Mend '
-        'the environment.'
+        f'{error}, as in each of the last {_MAX_DROPPED_IN_A_ROW} episodes. '
+        'Mend the environment.'
       ) from None
     self.take(str(error))
 

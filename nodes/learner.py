@@ -207,7 +207,7 @@ class WeightsWatch(finite.Watch):
     super().__init__(stop)
     self._counter = counter
 
-  def where(self) -> str:
+  def progress(self) -> str:
     """Returns a text that names this process and its step."""
     counts = self._counter.known_counts()
     return f'learner/0, after step {counts.get(counter_lib.LEARNER_STEPS, 0):,}'
@@ -224,5 +224,5 @@ class WeightsWatch(finite.Watch):
     """
     found = finite.find(values, 'weight')
     if found is not None:
-      self.take(f'{self.where()}: the {found}')
+      self.take(f'{self.progress()}: the {found}')
     return found is None

@@ -18,19 +18,19 @@ class WithLossesWatched(loggers.Logger):
   def __init__(
     self,
     logger: loggers.Logger,
-    where: Callable[[], str],
+    get_progress: Callable[[], str],
     every_seconds: float = 1.0,
   ):
     """Wraps a logger.
 
     Args:
       logger: gets every row.
-      where: returns a text that names the process and its step.
+      get_progress: returns a text that names the process and its step.
       every_seconds: seconds between two looks at the losses. To look waits for
         the device that computes them.
     """
     self._logger = logger
-    self._where = where
+    self._get_progress = get_progress
     self._every_seconds = every_seconds
     self._looked_at = float('-inf')
 
@@ -43,7 +43,7 @@ class WithLossesWatched(loggers.Logger):
   def _look(self, losses: Mapping[str, Any]) -> None:
     found = finite.find(losses)
     if found is not None:
-      logging.warning('%s: the loss %s.', self._where(), found)
+      logging.warning('%s: the loss %s.', self._get_progress(), found)
       self._looked_at = float('inf')
 
   def close(self) -> None:

@@ -69,7 +69,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     if self._is_closed:
       return
     if not self._in_use.acquire(timeout=_LAST_STEP_SECONDS):
-      logging.warning('Left an environment open that is still in its step.')
+      logging.warning('Left an environment open that is still in a step.')
       return
     try:
       self._is_closed = True

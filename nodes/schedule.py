@@ -40,12 +40,12 @@ def _parse(text: str) -> Schedule:
   match = _FORM.fullmatch(text)
   if match is None or float(match[1]) == 0 or match[3] == '0':
     raise ValueError(
-      f'{text!r} is no schedule; write 30s, 1000steps, or 1000steps*5 for five '
-      'episodes each time'
+      f'{text!r} is not a schedule; write 30s, 1000steps, or 1000steps*5 for '
+      'five episodes each time'
     )
   every, unit, episodes = match.groups(default='1')
   if unit == 's':
     return Schedule(every_seconds=float(every), episodes=int(episodes))
   if not every.isdigit():
-    raise ValueError(f'{text!r}: learner steps are a whole number')
+    raise ValueError(f'{text!r}: the learner steps must be a whole number')
   return Schedule(every_learner_steps=int(every), episodes=int(episodes))

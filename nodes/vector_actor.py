@@ -43,7 +43,7 @@ class BatchedPolicy:
     if not isinstance(actor, actors.GenericActor):
       raise TypeError(
         f'{type(actor).__name__} acts in one environment at a time; leave out '
-        "--envs_per_actor, or have the builder's make_actor return an "
+        "--envs_per_actor, or make the builder's make_actor return an "
         'acme.agents.jax.actors.GenericActor'
       )
     self._actor = actor

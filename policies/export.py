@@ -87,7 +87,7 @@ def export(
   actor = make_actor(experiment, variable_source)
   if not isinstance(actor, actors.GenericActor):
     raise ExportError(
-      f'{type(actor).__name__} does not show the policy that is in it; have '
+      f'{type(actor).__name__} does not show the policy that is in it; make '
       "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
       'which is made of pure functions'
     )

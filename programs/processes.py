@@ -73,7 +73,7 @@ def learner(
   timer.time(samples, timing.SAMPLES)
   logger = row_loggers.WithMetrics(
     row_loggers.WithLossesWatched(
-      experiment.logger_factory('learner', 'learner_steps', 0), watch.where
+      experiment.logger_factory('learner', 'learner_steps', 0), watch.progress
     ),
     [publisher.metrics, samples.metrics, watch.metrics],
   )

@@ -1,5 +1,6 @@
-"""Acme imports on today's JAX, wherever TensorFlow came first."""
+"""Acme imports on today's JAX; private parts are opened in compat/ alone."""
 
+import ast
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,12 @@ import jax
 import pytest
 
 _ROOT = pathlib.Path(__file__).parents[1]
+# These look private and are documented.
+_DOCUMENTED = {'_asdict', '_exit', '_fields', '_replace'}
+# Python's own, for which there is no other way.
+_OF_PYTHON = {
+  'system/stops.py': {'_shutdown', '_run_exitfuncs'},
+}
 _AGENTS = [
   'sac',
   'td3',
@@ -53,3 +60,37 @@ def test_a_jax_that_lost_a_function_is_refused(monkeypatch):
   monkeypatch.delattr(jax.tree_util, 'tree_leaves')
   with pytest.raises(patches.IncompatibleVersionError, match='tree_leaves'):
     patches.apply()
+
+
+def _private_parts(tree):
+  """Returns the private names that a file opens and does not define."""
+  opened, defined = set(), set()
+  for node in ast.walk(tree):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+      defined.add(node.name)
+    if isinstance(node, ast.Attribute) and node.attr.startswith('_'):
+      owner = node.value
+      is_own = isinstance(owner, ast.Name) and owner.id in ('self', 'cls')
+      if is_own or ast.unparse(owner) == 'super()':
+        defined.add(node.attr)
+      elif not node.attr.startswith('__'):
+        opened.add(node.attr)
+  return opened - defined - _DOCUMENTED
+
+
+def test_private_parts_are_opened_in_compat_alone():
+  paths = [_ROOT / 'launch.py']
+  for folder in _ROOT.iterdir():
+    if (
+      folder.name not in ('compat', 'tests')
+      and (folder / '__init__.py').exists()
+    ):
+      paths += folder.rglob('*.py')
+  found = {}
+  for path in paths:
+    name = path.relative_to(_ROOT).as_posix()
+    parts = _private_parts(ast.parse(path.read_text()))
+    if parts - _OF_PYTHON.get(name, set()):
+      found[name] = parts
+  assert len(paths) > 100
+  assert not found

@@ -123,7 +123,7 @@ def _stop_without_main_thread(manager: worker_manager.WorkerManager) -> None:
     while True:
       came = reader.recv(64)
       if signal.SIGTERM in came and not manager.wait_for_stop(_HANDLER_SECS):
-        manager._stop()
+        manager.stop_and_wait()
 
   threading.Thread(target=watch, name='sigterm', daemon=True).start()
 

@@ -18,7 +18,7 @@ from nodes.saving import saved_state
 from run_files import damage, patience, whole_files
 
 _SUFFIX = '.checkpoint'
-_BEFORE = b'launchpad-rl checkpoint 1\n'
+_EARLIER_FORMAT = b'launchpad-rl checkpoint 1\n'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Checkpointer:
     self._has_begun = False
     self._patience = patience.Patience(
       f'the checkpoint of the {name} in {self._directory}',
-      'the run goes on, those before are kept, and it is tried again every '
+      'the run goes on, earlier ones are kept, and it is tried again every '
       f'{config.every_seconds:g} s',
     )
 
@@ -99,7 +99,7 @@ class Checkpointer:
       number = len(_paths(self._directory))
       print(
         f'the last state of this process is lost, as {self._directory} could '
-        f'not be written; {number} from before are there',
+        f'not be written; {number} from before are kept',
         flush=True,
       )
 
@@ -138,8 +138,8 @@ def newest(directory: pathlib.Path) -> saved_state.Saved | None:
   if damaged:
     raise damage.DamagedError(
       f'none of the checkpoints in {directory} can be used: '
-      f'{", ".join(damaged)}. Put back a whole one, or remove them to have '
-      'this process begin afresh, or name another --run_dir'
+      f'{", ".join(damaged)}. Put back a whole one, or remove them so that '
+      'this process begins afresh, or name another --run_dir'
     )
   return None
 
@@ -162,6 +162,6 @@ def _number(path: pathlib.Path) -> int:
 
 def _read(path: pathlib.Path) -> saved_state.Saved:
   content = path.read_bytes()
-  if content.startswith(_BEFORE):
-    raise ValueError('of an earlier version, whose checkpoints could run code')
+  if content.startswith(_EARLIER_FORMAT):
+    raise ValueError('made by an earlier version: to load it could run code')
   return saved_state.from_bytes(content)

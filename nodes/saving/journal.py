@@ -101,8 +101,8 @@ def read(path: pathlib.Path) -> dict[str, Any]:
       values[key] = _checked(key, value)
     except (ValueError, TypeError, RecursionError) as e:
       raise damage.DamagedError(
-        f'{path}, line {number}, is no journal of counts: {e}. Delete the file '
-        'to begin at zero, or take a new --run_dir'
+        f'{path}, line {number}, is not from a journal of counts: {e}. Delete '
+        'the file to begin at zero, or take a new --run_dir'
       ) from None
   return values
 
@@ -110,7 +110,7 @@ def read(path: pathlib.Path) -> dict[str, Any]:
 def _checked(key: Any, value: Any) -> Any:
   """Returns a value that is a number, or a dict of numbers by name."""
   numbers = value.values() if isinstance(value, dict) else [value]
-  is_right = all(isinstance(number, int | float) for number in numbers)
-  if not isinstance(key, str) or not is_right:
-    raise ValueError('it holds something else')
+  are_numbers = all(isinstance(number, int | float) for number in numbers)
+  if not isinstance(key, str) or not are_numbers:
+    raise ValueError('this is neither a number nor numbers by name')
   return value

@@ -58,7 +58,7 @@ def encode(path: str, leaf: Any) -> tuple[list[Any], np.ndarray | None]:
   raise UnsavableError(
     f"the learner's state has a {what} at {path}, and a checkpoint holds "
     'arrays, random keys, numbers and texts alone, so that to load one runs '
-    "nothing. Have the learner's save() return it as such."
+    "no code. Make the learner's save() return one of these in its place."
   )
 
 
@@ -75,7 +75,7 @@ def decode(how: list[Any], data: np.ndarray | None) -> Any:
   kind, *rest = how
   if kind == 'value':
     if type(rest[0]) not in PLAIN_TYPES:
-      raise ValueError('a value is none')
+      raise ValueError(f'{rest[0]!r} is not a plain value')
     return rest[0]
   if kind == 'complex':
     return complex(*rest)
@@ -84,7 +84,7 @@ def decode(how: list[Any], data: np.ndarray | None) -> Any:
   name, shape = rest
   dtype = _dtype(name)
   if dtype is None:
-    raise ValueError(f'{name!r} is no type of numbers')
+    raise ValueError(f'{name!r} is not a numeric dtype')
   array = data.view(dtype).reshape(shape)
   if kind == 'array':
     return array
@@ -92,7 +92,7 @@ def decode(how: list[Any], data: np.ndarray | None) -> Any:
     return array[()]
   kind, _, implementation = kind.partition(' ')
   if kind != 'key':
-    raise ValueError(f'{kind!r} is no kind of leaf')
+    raise ValueError(f'{kind!r} is not a kind of leaf')
   return jax.random.wrap_key_data(array, impl=implementation)
 
 

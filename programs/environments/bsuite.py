@@ -2,6 +2,8 @@
 
 import inspect
 
+from compat import bsuite_internals
+
 import dm_env
 
 from programs.environments.errors import (
@@ -38,6 +40,5 @@ def make(name: str, seed: int) -> dm_env.Environment:
     settings['seed'] = seed
   environment = load(**settings)
   if experiment == 'deep_sea_stochastic':
-    # bsuite/experiments/deep_sea_stochastic takes no seed and needs one.
-    environment._rng.seed(seed)
+    bsuite_internals.seed_deep_sea(environment, seed)
   return environment

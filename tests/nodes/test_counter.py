@@ -95,7 +95,7 @@ def test_a_disk_that_stays_full_is_named(tmp_path, monkeypatch):
   monkeypatch.setattr(counter_client.time, 'sleep', lambda seconds: None)
   with (
     disks.full(),
-    pytest.raises(ConnectionError, match='could not keep on its disk .begin'),
+    pytest.raises(ConnectionError, match='could not save .begin. on its disk'),
   ):
     client.begin('actor/0')
   assert client.begin('actor/0') == 0

@@ -1,4 +1,4 @@
-"""Policies of agents that have learned nothing, beside their evaluators."""
+"""Exported policies of untrained agents, and what their evaluators do."""
 
 import dataclasses
 import pathlib
@@ -24,10 +24,10 @@ class Kept:
   """A policy's folder, and what its agent's evaluator did.
 
   Attributes:
-    path: of the folder.
-    observations: of some episodes, one after the other.
-    actions: the evaluator's.
-    begins: at which observations an episode begins.
+    path: the policy's folder.
+    observations: the observations of some episodes, one after the other.
+    actions: the evaluator's action after each observation.
+    begins: the indices of the observations that begin an episode.
   """
 
   path: pathlib.Path
@@ -67,7 +67,7 @@ def make_learner(config: experiment.ExperimentConfig) -> core.Learner:
 def make_evaluators_actor(
   config: experiment.ExperimentConfig, learner: core.Learner
 ) -> core.Actor:
-  """Returns the actor that the default evaluator has in it."""
+  """Returns the actor that the default evaluator acts with."""
   made = []
   make_actor = builders.make_actor_of_either_form(
     config.get_builder(), config.get_environment_spec
@@ -90,7 +90,7 @@ def make_evaluators_actor(
 def keep(
   agent: str, env: str, path: pathlib.Path, num_episodes: int = 2
 ) -> Kept:
-  """Exports a new learner's policy, and has the evaluator's actor play."""
+  """Exports a new learner's policy, and plays with the evaluator's actor."""
   config = make_experiment(agent, env)
   learner = make_learner(config)
   export.export(config, learner, path)

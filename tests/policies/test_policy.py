@@ -1,4 +1,4 @@
-"""A kept policy plays as the evaluator did, with none of the program there."""
+"""An exported policy plays as the evaluator did, without this program."""
 
 import collections
 import dataclasses
@@ -22,19 +22,21 @@ from tests.policies import kept as policies
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
-# Plays the observations that it is given, where only three packages are.
+# Acts on given observations where only JAX, NumPy and safetensors can be
+# imported.
 _ELSEWHERE = """
 import sys
 
 ABSENT = {
-  'acme', 'backends', 'compat', 'container', 'flatbuffers', 'haiku',
-  'launchpad', 'nodes', 'reporting', 'reverb', 'tensorflow', 'watchdog',
+  'acme', 'backends', 'cli', 'compat', 'container', 'flatbuffers', 'haiku',
+  'launchpad', 'nodes', 'programs', 'reporting', 'reverb', 'rpc', 'run_files',
+  'system', 'tensorflow', 'watchdog',
 }
 
 class Absent:
   def find_spec(self, name, path=None, target=None):
     if name.partition('.')[0] in ABSENT:
-      raise ModuleNotFoundError(f'{name} is not here')
+      raise ModuleNotFoundError(f'{name} cannot be imported here')
 
 sys.meta_path.insert(0, Absent())
 
@@ -53,7 +55,7 @@ np.save(sys.argv[3], np.asarray(actions))
 
 
 def _play_elsewhere(kept: policies.Kept, tmp_path) -> np.ndarray:
-  """Returns what the loaded policy does after the same observations."""
+  """Returns the actions of the loaded policy after the same observations."""
   moved = tmp_path / 'elsewhere' / 'kept'
   shutil.copytree(kept.path, moved)
   np.savez(
@@ -139,7 +141,7 @@ def test_an_observation_that_float32_does_not_hold_is_refused(recurrent):
 
 
 def _named(mapping) -> dict:
-  """A nest whose names are not in the alphabet's order."""
+  """Returns a nest whose names are not in alphabetical order."""
   return mapping(
     z=np.array([0.1, -0.2], np.float32),
     a=(np.float32(0.5), np.array([4], np.int32)),

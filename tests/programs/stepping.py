@@ -1,4 +1,4 @@
-"""Programs whose loops do not run, stepped through their handles."""
+"""Runs programs without their loops, so that tests step them by handles."""
 
 import contextlib
 
@@ -11,7 +11,7 @@ def launched(program, serialize):
 
   Args:
     program: as made by `distributed.make_program`.
-    serialize: whether its nodes are pickled first, as for other processes.
+    serialize: whether its nodes are pickled first, as if for other processes.
   """
   for label in ('learner', 'actor', 'evaluator', 'counter'):
     for node in program.groups.get(label, ()):
@@ -24,7 +24,13 @@ def launched(program, serialize):
 
 
 def client(program, label, index=0):
-  """What a node's handle dereferences to, with a deadline on its calls."""
+  """Returns a client of a node, whose calls have a deadline.
+
+  Args:
+    program: a launched program.
+    label: the node's group.
+    index: the node's place in its group.
+  """
   handle = program.groups[label][index].create_handle()
   if isinstance(handle, lp.CourierHandle):
     handle.set_client_kwargs(call_timeout=100)

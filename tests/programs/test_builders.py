@@ -1,4 +1,4 @@
-"""Builders and evaluators of both of Acme's forms work behind one interface."""
+"""Builders, policies and evaluators of both of Acme's forms can be used."""
 
 import pytest
 
@@ -10,7 +10,7 @@ class _Logger:
 
 
 class _Released:
-  """A builder of dm-acme 0.4.0's form that says what it was called with."""
+  """A builder of dm-acme 0.4.0's form that returns its arguments."""
 
   def __init__(self, logger_fn=lambda: None):
     self._logger_fn = logger_fn
@@ -44,7 +44,7 @@ class _Released:
 
 
 class _Later:
-  """A builder of Acme's later form."""
+  """A builder of Acme's later form that returns its arguments."""
 
   def make_actor(
     self, random_key, policy, environment_spec, variable_source=None, adder=None

@@ -1,4 +1,4 @@
-"""The whole graph in one process, loops disabled, stepped by its handles."""
+"""The whole graph in one process, without its loops, stepped by handles."""
 
 import dataclasses
 

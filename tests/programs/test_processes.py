@@ -1,4 +1,4 @@
-"""Each process closes the environments that it has made, once."""
+"""Each process closes the environments that it made, each of them once."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ from tests.policies import kept
 
 
 class _Environments:
-  """Makes an experiment's environments, and knows which are open."""
+  """Makes an experiment's environments; counts those made and those closed."""
 
   def __init__(self, factory):
     self._factory = factory
@@ -38,7 +38,7 @@ class _Environments:
 
 @pytest.fixture
 def stopped():
-  """This process is that of a node which is to stop."""
+  """Makes this process that of a node which must stop."""
   manager = test_worker._Manager()
   manager.stop()
   launchpad_internals.set_worker_manager(manager)

@@ -16,7 +16,7 @@ class _Learner:
 
 
 class _Builder:
-  """Makes a learner of given variables, of the later form."""
+  """A builder of the later form, whose learner has the given variables."""
 
   def __init__(self, make_values):
     self._make_values = make_values
@@ -32,7 +32,7 @@ class _Builder:
   'make_values',
   [
     lambda key: {'w': key[:1].astype(np.float32)},
-    # Looks at a value, which shapes alone do not have.
+    # This one looks at a value, which is not there when only shapes are.
     lambda key: {'w': np.full(1, float(key[0]), np.float32)},
   ],
   ids=['traced', 'looking'],
