@@ -6,6 +6,7 @@ writes. Every Reverb client can read it, no time goes into compressing weights
 (which do not compress), and a reader needs no copy of the data.
 """
 
+import functools
 import secrets
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -115,14 +116,21 @@ def _encode_tensor_head(array: np.ndarray, dtype: int) -> bytes:
     snappy += bytes([LITERAL_OF_4_BYTE_LENGTH])
     snappy += (length - 1).to_bytes(4, 'little')
   # Reverb's chunks have a leading axis of time: here, one step.
-  shape = b''.join(
-    messages.TENSOR_SHAPE.field('dim', messages.DIM.field('size', size))
-    for size in (1, *array.shape)
+  tensor = messages.TENSOR.encode(
+    dtype=dtype, tensor_shape=_encode_shape((1, *array.shape))
   )
-  tensor = messages.TENSOR.encode(dtype=dtype, tensor_shape=shape)
   tensor += messages.TENSOR.head('tensor_content', len(snappy) + length)
   tensor += snappy
   return messages.TENSORS.head('tensors', len(tensor) + length) + tensor
+
+
+@functools.lru_cache(maxsize=10_000)
+def _encode_shape(shape: tuple[int, ...]) -> bytes:
+  """Writes a `TensorShapeProto`; the shapes of all pushes are the same."""
+  return b''.join(
+    messages.TENSOR_SHAPE.field('dim', messages.DIM.field('size', size))
+    for size in shape
+  )
 
 
 def encode_item(item: Item, columns: Sequence[tuple[int, int]]) -> bytes:
