@@ -19,7 +19,7 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
   A run without evaluations gets a figure that says so.
 
   Args:
-    run_dir: of the run, whose evaluators' CSV files are read.
+    run_dir: the run directory, whose evaluators' CSV files are read.
 
   Returns:
     The path of the figure.
@@ -27,12 +27,12 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
   Raises:
     OSError: the figure cannot be written.
   """
-  # Here, since it is slow to import and only a run's end needs it. Not pyplot,
-  # whose backend may belong to a notebook.
+  # Imported here, since it is slow and only the end of a run needs it; without
+  # pyplot, whose backend may belong to a notebook.
   from matplotlib import figure
 
   steps, returns = evaluations(run_dir)
-  # One that is NaN would make a gap of all the means that it is in.
+  # A return that is NaN would make NaN of every mean that it is in.
   finite = np.isfinite(returns)
   left_out = np.count_nonzero(~finite)
   steps, returns = steps[finite], returns[finite]
@@ -61,11 +61,14 @@ def write_learning_curve(run_dir: str | pathlib.Path) -> pathlib.Path:
 def evaluations(
   run_dir: str | pathlib.Path,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns steps and returns, float64[n] each, in order of steps.
+  """Returns the steps and the return of each evaluation, in order of steps.
 
   Args:
-    run_dir: of the run, whose evaluators' CSV files are read. Steps are the
-      actors', or the learner's where there are no actors; 0 before any.
+    run_dir: the run directory, whose evaluators' CSV files are read.
+
+  Returns:
+    Steps and returns, float64[n] each. Steps are the actors', or the learner's
+    if the run has no actors; 0 before the first.
   """
   points = [
     (
@@ -84,11 +87,14 @@ def evaluations(
 
 
 def running_mean(values: np.ndarray, window: int) -> np.ndarray:
-  """Returns the means of the last `window` values, or of fewer at the start.
+  """Returns for each value the mean of it and those before it.
 
   Args:
     values: float64[n].
-    window: at least 1.
+    window: how many values a mean is of, at least 1; fewer at the start.
+
+  Returns:
+    float64[n].
   """
   ends = range(1, len(values) + 1)
   return np.array([values[max(end - window, 0) : end].mean() for end in ends])

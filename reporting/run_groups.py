@@ -1,4 +1,4 @@
-"""Runs as their directories tell of them, grouped over their seeds."""
+"""Runs, read from their directories, and groups that differ in seed alone."""
 
 import dataclasses
 import functools
@@ -12,23 +12,23 @@ import numpy as np
 from run_files import assignments, metric_names, metrics
 from run_files import run_dir as run_dir_lib
 
-# After so long without a row of any process a run was resting: it had ended,
-# and was resumed.
+# If no process wrote a row for longer than this, the run had ended, and was
+# resumed later.
 REST_SECONDS = 300.0
 _UNSET = 'default'
-# Their values speak for themselves.
+# Settings whose values are clear without their names.
 _BARE = ('agent', 'env')
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-  """One run. Its metrics are read when first asked for.
+  """One run, whose metrics are read when they are first asked for.
 
   Attributes:
     path: of the run directory.
-    seed: of the run.
-    settings: text by flag or, for the agent's own, by `config.<name>`; the seed
-      is not among them.
+    seed: as text.
+    settings: values as text, by the names of flags; an agent's own settings by
+      `config.<name>`. The seed is not among them.
   """
 
   path: pathlib.Path
@@ -49,15 +49,18 @@ class Run:
 
   @property
   def wall_time(self) -> float:
-    """Seconds from the first row of metrics to the last, without rests."""
+    """Seconds from the first row of metrics to the last.
+
+    The time between a run's end and its resumption does not count.
+    """
     return float(self._clock[1][-1])
 
   def elapsed(self, times: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Returns the run's seconds at Unix times, without rests."""
+    """Returns the run's wall time at Unix times, in seconds."""
     return np.interp(times, *self._clock)
 
   def setting(self, name: str) -> str:
-    """Returns the value of a setting as text, `default` if it has none."""
+    """Returns the value of a setting as text; `default` if it has none."""
     return self.settings.get(name) or _UNSET
 
   @functools.cached_property
@@ -75,7 +78,7 @@ class Group:
   """Runs that differ in their seed alone.
 
   Attributes:
-    label: what sets them off from the other groups.
+    label: the settings that tell this group from the others.
     runs: one at least.
   """
 
@@ -87,8 +90,8 @@ def load(run_dir: str | pathlib.Path) -> Run:
   """Returns the run in a directory.
 
   Raises:
-    DamagedError: its configuration is damaged.
-    OSError: no run is there, or it cannot be read.
+    DamagedError: the run's configuration is damaged.
+    OSError: the directory holds no run, or cannot be read.
   """
   path = pathlib.Path(run_dir).resolve()
   config = run_dir_lib.read_config(path)
@@ -128,7 +131,7 @@ def _num_values(runs: Sequence[Run], name: str) -> int:
 
 
 def _telling(runs: Sequence[Run]) -> list[str]:
-  """Returns settings that suffice to tell runs of different kinds apart."""
+  """Returns settings that suffice to tell runs apart, as few as it finds."""
   telling, num_kinds = [], 1
   for name in sorted(differences(runs), key=lambda name: name not in _BARE):
     kinds = {tuple(map(run.setting, [*telling, name])) for run in runs}
@@ -152,7 +155,7 @@ def _label(run: Run, telling: Sequence[str]) -> str:
 
 
 def _text(value: Any) -> str:
-  """Returns one text for a value, however it was spelled, as 3e-4 or 0.0003."""
+  """Returns the same text for a value however it is spelled: 3e-4 or 0.0003."""
   if value is None or isinstance(value, bool):
     return '' if value is None else str(value).lower()
   for kind in (int, float):

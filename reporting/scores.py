@@ -1,4 +1,4 @@
-"""What several runs came to: the interquartile mean, and how sure it is.
+"""What several runs came to: the interquartile mean, and how certain it is.
 
 The definitions are those of rliable (Agarwal et al., 2021,
 https://arxiv.org/abs/2108.13264), for one task.
@@ -17,7 +17,7 @@ def interquartile_mean(scores: Sequence[float]) -> float:
   """Returns the mean of the middle half of the scores; NaN without any.
 
   Args:
-    scores: one a run; of fewer than four none is left out.
+    scores: one for each run. Of fewer than four, none is left out.
   """
   from scipy import stats
 
@@ -27,14 +27,15 @@ def interquartile_mean(scores: Sequence[float]) -> float:
 def interval(scores: Sequence[float]) -> tuple[float, float] | None:
   """Returns the 95 % interval of the interquartile mean, by the bootstrap.
 
-  Percentiles of that mean over samples of the runs, drawn with replacement.
+  Its ends are percentiles of the means of many samples of the runs, which are
+  drawn with replacement.
 
   Args:
-    scores: one a run.
+    scores: one for each run.
 
   Returns:
-    Low and high end; None for fewer than two runs, which tell nothing of how
-    they vary.
+    The low and the high end. None for fewer than two runs, since one alone
+    does not tell how runs vary.
   """
   from scipy import stats
 

@@ -1,4 +1,4 @@
-"""What the figures of a report show: curves of one run, and of several seeds.
+"""The curves of a report's figures, of one run or of several seeds together.
 
 A value that is not finite is left out and counted.
 """
@@ -21,13 +21,13 @@ _ROWS_A_BIN = 2
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-  """Points from left to right.
+  """A curve.
 
   Attributes:
-    x: float64[n].
-    y: float64[n].
-    low: float64[n], the lowest of several runs; None for one run alone.
-    high: float64[n], the highest, likewise.
+    x: where its points are, float64[n], rising.
+    y: their values, float64[n]; of several runs, the means.
+    low: the lowest of several runs, float64[n]; None for one run alone.
+    high: the highest of several runs, float64[n]; None for one run alone.
     left_out: how many values were not finite.
   """
 
@@ -39,12 +39,12 @@ class Series:
 
 
 def returns_by_steps(run: runs_lib.Run) -> Series:
-  """The mean of the last five evaluations' returns against steps."""
+  """Returns the mean return of the last five evaluations against steps."""
   return _smooth(*curve.evaluations(run.path))
 
 
 def returns_by_time(run: runs_lib.Run) -> Series:
-  """The mean of the last five evaluations' returns against seconds."""
+  """Returns the mean return of the last five evaluations against seconds."""
   times, returns = _columns(
     run.evaluators, metric_names.TIME, metric_names.EVALUATION_RETURN
   )
@@ -52,27 +52,27 @@ def returns_by_time(run: runs_lib.Run) -> Series:
 
 
 def actor_rate(run: runs_lib.Run) -> Series:
-  """Steps a second of all actors together, against seconds."""
+  """Returns the steps a second of all actors together, against seconds."""
   return _rate(run, run.actors, metric_names.ACTOR_STEPS)
 
 
 def learner_rate(run: runs_lib.Run) -> Series:
-  """Steps a second of the learner, against seconds."""
+  """Returns the learner's steps a second, against seconds."""
   return _rate(run, run.learner, metric_names.LEARNER_STEPS)
 
 
 def lag(run: runs_lib.Run) -> Series:
-  """How many versions behind the actors' weights are, against seconds."""
+  """Returns how many versions old the actors' weights are, against seconds."""
   times, lags = _columns(
     run.actors, metric_names.TIME, metric_names.WEIGHTS_LAG
   )
-  # Few parts, since from one episode to the next it jumps.
+  # The mean is over long parts, since the lag jumps from episode to episode.
   num_bins = max(1, _num_bins(len(lags)) // 2)
   return _binned(run.elapsed(times), lags, num_bins)
 
 
 def loss(run: runs_lib.Run, name: str) -> Series:
-  """One of the learner's losses against its steps."""
+  """Returns one of the learner's losses against its steps."""
   return _binned(*_columns(run.learner, metric_names.LEARNER_STEPS, name))
 
 
@@ -84,13 +84,13 @@ def loss_names(runs: Sequence[runs_lib.Run]) -> list[str]:
 
 
 def combine(several: Sequence[Series]) -> Series | None:
-  """Returns the mean of runs, with the lowest and the highest of them.
+  """Returns the mean of several runs' curves, with the lowest and the highest.
 
   Args:
-    several: of one run each. At any x those count that have got there.
+    several: a curve for each run. At any x, the curves count that span it.
 
   Returns:
-    None if no run has a point.
+    The curve; None if no run has a point.
   """
   left_out = sum(series.left_out for series in several)
   several = [series for series in several if len(series.x)]
@@ -127,8 +127,8 @@ def _rate(run: runs_lib.Run, rows: Sequence[metrics.Row], count: str) -> Series:
   seconds = run.elapsed(times)
   if len(times) < 2 or seconds[0] == seconds[-1]:
     return Series(*np.zeros((2, 0)))
-  # A learner that starts again counts on from its checkpoint, and what a
-  # process knows of the others' counts is late.
+  # A count may fall: a learner that is restarted goes on from its checkpoint,
+  # and a process knows the others' counts late.
   counts = np.maximum.accumulate(counts)
   edges = np.linspace(seconds[0], seconds[-1], _num_bins(len(times)) + 1)
   risen = np.diff(np.interp(edges, seconds, counts))
@@ -140,7 +140,7 @@ def _num_bins(num_rows: int) -> int:
 
 
 def _binned(x: np.ndarray, y: np.ndarray, num_bins: int = 0) -> Series:
-  """Means over equal parts of the x axis, or at each x if they are few."""
+  """Returns means over equal parts of the x axis; of few points, at each x."""
   kept = np.isfinite(x) & np.isfinite(y)
   left_out = int((~kept).sum())
   x, y = x[kept], y[kept]

@@ -1,4 +1,4 @@
-"""What a run came to, in a few lines."""
+"""What a run came to, in a few lines of text."""
 
 import itertools
 import pathlib
@@ -17,12 +17,13 @@ _LEFT_OUT = (
 
 
 def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
-  """Returns the summary of a run, a line for each thing that is known.
+  """Returns the summary of a run.
 
   Args:
-    run_dir: of the run, whose CSV files are read; what they lack is left out.
-    wall_time: of the run, in seconds. Rates are those of its last `wall_time`
-      seconds, so that a run resumed after a rest is not made to look slow.
+    run_dir: the run directory, whose CSV files are read. Lines for which they
+      have no data are left out.
+    wall_time: for how many seconds the run has gone on since its start or its
+      resumption. Rates are means over this time.
   """
   actors = metrics.by_time(metrics.read(run_dir, 'actor'))
   learner = metrics.by_time(metrics.read(run_dir, 'learner'))
@@ -41,7 +42,7 @@ def summarize(run_dir: str | pathlib.Path, wall_time: float) -> str:
 def final_return(run_dir: str | pathlib.Path) -> float:
   """Returns the mean return of the last 5 evaluations; NaN without any.
 
-  Of those whose return is finite; what is NaN or infinite is no return.
+  Returns that are NaN or infinite do not count.
   """
   _, returns = curve.evaluations(run_dir)
   finite = returns[-_FINAL_EPISODES:]
@@ -100,6 +101,6 @@ def _weights(actors: list[metrics.Row], learner: list[metrics.Row]) -> str:
 
 
 def _total(counts: list[float]) -> float:
-  """Returns what a count came to that begins again when a process does."""
+  """Returns the sum of a count that begins at 0 in each new process."""
   ended = [a for a, b in itertools.pairwise(counts) if b < a]
   return sum(ended) + counts[-1]

@@ -1,4 +1,4 @@
-"""One line on the terminal for a row of metrics."""
+"""Prints rows of metrics, a line for each."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from acme.utils.loggers import base
 from reporting import values
 from run_files import metric_names
 
-# More would not fit on a line.
+# More losses would not fit on a line.
 _MAX_LOSSES = 2
 
-# Flushed, as whoever collects the processes' output reads it through a pipe.
+# Flushed, since the launcher reads each process's output through a pipe.
 print_line = functools.partial(print, flush=True)
 
 
 class TerminalLogger(base.Logger):
-  """Prints a line a row."""
+  """Prints a line for each row."""
 
   def __init__(self, label: str, task_id: int, print_fn: Callable[[str], None]):
     """Prints lines that begin with `[<label>/<task_id>] `.
 
     Args:
       label: the process's role.
-      task_id: index of the process among those of the same label.
+      task_id: the number of the process among those of its role.
       print_fn: prints a line.
     """
     self._label = label
@@ -43,12 +43,11 @@ class TerminalLogger(base.Logger):
 
 
 def format_row(label: str, row: Mapping[str, Any]) -> str:
-  """Returns what matters most in a row, in at most about 90 columns.
+  """Returns what matters most in a row, in about 90 columns at most.
 
   Args:
-    label: the role of the process that wrote it.
-    row: values by their names in `run_files.metric_names`; missing ones are
-      left out.
+    label: the role of the process that writes the row.
+    row: values by their names in `run_files.metric_names`.
   """
   column = functools.partial(metric_names.qualify, label)
   is_learner = label == 'learner'

@@ -6,11 +6,11 @@ import numpy as np
 
 
 def to_python(value: Any) -> int | float | str | None:
-  """Returns a metric as a number, or as a line of text if it is not one.
+  """Returns a metric as a number, or as one line of text if it is none.
 
   Args:
-    value: a Python, NumPy, JAX or TensorFlow scalar, an array of one element,
-      text, or None. Any other array is described by its text.
+    value: a scalar of Python, NumPy, JAX or TensorFlow, an array of one
+      element, text, or None. Any other array becomes its text.
   """
   if value is None or isinstance(value, (int, float)):
     return value
@@ -26,5 +26,5 @@ def to_python(value: Any) -> int | float | str | None:
 
 
 def _line(text: str) -> str:
-  # Whoever reads rows may then take a line for one.
+  # Readers of CSV files rely on each row being one line.
   return ' '.join(text.splitlines())

@@ -33,6 +33,7 @@ _BELOW = {
   'cli': (*_GRAPH, 'policies', 'backends', 'view', 'watchdog', 'tools'),
   'launch': ('cli', 'programs', 'backends', 'run_files', 'system', 'tools'),
   'benchmarks': (*_GRAPH, 'policies', 'watchdog'),
+  'docs': _GRAPH,
 }
 
 _MAX_FILES, _MAX_LINES, _MAX_FUNCTION_LINES = 15, 300, 50
@@ -49,7 +50,6 @@ _KNOWN_FOLDERS = {
 _KNOWN_FILES = {
   'tests/backends/cluster/test_fleet.py',
   'tests/backends/local/test_local.py',
-  'tests/reporting/test_report.py',
 }
 _KNOWN_FUNCTIONS = {
   'backends/cluster/hosts.py: run',

@@ -1,34 +1,34 @@
-"""Where a run's metrics go beside its CSV files, which are always written.
+"""Where a run's metrics go besides its CSV files, which are always written.
 
-  tensorboard   RUN_DIR/tensorboard: event files, a folder a process
-  jsonl         RUN_DIR/metrics.jsonl: a line a row
+  tensorboard   RUN_DIR/tensorboard: event files, a folder for each process
+  jsonl         RUN_DIR/metrics.jsonl: a line for each row
   wandb         Weights & Biases, one run there for a run here
 
-Every process writes its CSV file and knows of no other sink. Each sink is fed
-by a process of its own, which follows the CSV files: one that is slow or down
-holds up nobody, and catches up later, after a kill as well. What a sink has
-already it tells from its own files, so that no row gets there twice.
+Processes write their CSV files and know of no sinks. Each sink is fed by a
+process of its own, which follows the CSV files. So a sink that is slow or down
+holds up nothing, and catches up later, even after a kill: its own files tell
+how many rows it has, so that it takes no row twice.
 
-Each is a module of this package, imported in its process alone, which has
-`sent(run_dir)`, how many rows of each process it has, and `Sink(run_dir,
-config)`, which takes more.
+Each sink is a module of this package, which only its process imports. It has
+`sent(run_dir)`, which returns how many rows of each process the sink has, and
+`Sink(run_dir, config)`, which takes more.
 """
 
 import importlib.util
 from collections.abc import Iterable
 
-# The module that each needs beyond Python's own.
+# The module that each sink needs and that Python lacks.
 _NEEDS = {'tensorboard': 'tensorboard', 'jsonl': None, 'wandb': 'wandb'}
 
 
 def check(names: Iterable[str]) -> None:
-  """Checks that there are such sinks, without importing what they need.
+  """Checks that sinks can be used, without importing what they need.
 
   Args:
-    names: of sinks.
+    names: the sinks' names.
 
   Raises:
-    ValueError: there is none of a name, or its package is not installed.
+    ValueError: no sink has such a name, or its package is not installed.
   """
   for name in names:
     if name not in _NEEDS:

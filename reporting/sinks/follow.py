@@ -1,8 +1,8 @@
 """The process that feeds one sink, until its standard input ends.
 
-Prints a line when the sink has all rows so far, and one with the reason when it
-fails, which ends the process: the next starts from what the sink has. Once
-standard input has ended, it takes the last rows and ends itself.
+It prints `up` whenever the sink has all rows so far. If the sink fails, the
+process prints why and ends; the next one goes on from what the sink has. After
+its standard input has ended, it hands over the last rows and ends.
 """
 
 import contextlib
@@ -28,13 +28,14 @@ def main(name: str, run_dir: pathlib.Path, seconds: int) -> None:
   """Feeds a sink, and ends this process.
 
   Args:
-    name: of the sink.
-    run_dir: of a run that has metrics.
-    seconds: from the end of standard input until the process is killed.
+    name: the sink's.
+    run_dir: the run directory, which has metrics.
+    seconds: how many seconds after the end of standard input the process is
+      killed.
   """
-  # Actors and learner come first.
+  # Actors and learner get the processor first.
   os.nice(_LESS_URGENT)
-  # What libraries print goes where errors go.
+  # Libraries may print to standard output, which is for the launcher.
   lines = os.fdopen(os.dup(sys.stdout.fileno()), 'w', buffering=1)
   os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
   ended = threading.Event()
@@ -47,12 +48,12 @@ def main(name: str, run_dir: pathlib.Path, seconds: int) -> None:
   except Exception as e:
     reason = ' '.join(str(e).split())
     print(f'{type(e).__name__}: {reason}', file=lines)
-    # The log may be on the disk that is full.
+    # The log may be on a full disk.
     with contextlib.suppress(OSError):
       traceback.print_exc()
   with contextlib.suppress(OSError):
     sys.stderr.flush()
-  # A library's threads and hooks at exit may wait for who is down.
+  # A library's threads and exit hooks may wait for a service that is down.
   os._exit(exit_code)
 
 
@@ -63,7 +64,7 @@ def _follow(
   sink = module.Sink(run_dir, run_dir_lib.read_config(run_dir))
   counts, tails = module.sent(run_dir), {}
   while True:
-    # Asked for before the rows are, so that the last round misses none.
+    # Asked before the rows are read, so that the last round misses none.
     is_last = ended.is_set()
     for path in metrics.paths(run_dir):
       process = path.stem
@@ -79,10 +80,10 @@ def _follow(
 
 
 def _watch(ended: threading.Event, seconds: int) -> None:
-  """Waits until whoever started this process has closed the pipe, or died."""
+  """Waits until the launcher has closed the pipe, or has died."""
   sys.stdin.buffer.read()
   ended.set()
-  # Ends the process, wherever it waits.
+  # The signal ends the process wherever it waits.
   signal.alarm(seconds)
 
 

@@ -1,4 +1,4 @@
-"""The launcher's side of sinks: a process for each, and what to say of it."""
+"""The launcher's side of sinks: it runs a process for each of them."""
 
 import contextlib
 import importlib
@@ -14,7 +14,7 @@ from reporting.sinks import follow
 from run_files import metrics, tail
 
 _HOME = str(pathlib.Path(__file__).parents[2])
-# In the user's folder, where there may be a package of the same name.
+# The process runs in the user's folder, where a package may have our name.
 _CODE = f"""
 import pathlib, sys
 sys.path[0] = {_HOME!r}
@@ -22,7 +22,7 @@ from reporting.sinks import follow
 follow.main(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]))
 """
 _POLL_SECONDS = 0.5
-# From the end of a run until a sink has to have all rows.
+# Sinks have so long after the end of a run to take the last rows.
 _END_SECONDS = 20
 _MAX_PAUSE_SECONDS = 300.0
 
@@ -34,13 +34,16 @@ def following(
   print_fn: Callable[[str], None],
   seconds: int = _END_SECONDS,
 ) -> Iterator[list['Follower']]:
-  """Has sinks follow a run; at the end, they get the last rows.
+  """Has sinks follow a run while the body runs, and then take the last rows.
 
   Args:
-    names: of sinks; see `reporting.sinks`.
-    run_dir: of the run, which need not have begun.
-    print_fn: prints what is amiss, a sentence each.
-    seconds: that the sinks have at the end, all at once.
+    names: the sinks' names; see `reporting.sinks`.
+    run_dir: the run directory; the run need not have begun.
+    print_fn: prints a sentence about a sink that does not work.
+    seconds: how long all sinks together may take for the last rows.
+
+  Yields:
+    A follower for each sink.
   """
   followers = [Follower(name, run_dir, print_fn, seconds) for name in names]
   for follower in followers:
@@ -60,7 +63,17 @@ def send(
   print_fn: Callable[[str], None],
   seconds: int,
 ) -> list['Follower']:
-  """Has sinks take the rows that a run has by now; see `following`."""
+  """Has sinks take the rows that a run has by now.
+
+  Args:
+    names: the sinks' names; see `reporting.sinks`.
+    run_dir: the run directory.
+    print_fn: prints a sentence about a sink that does not work.
+    seconds: how long all sinks together may take.
+
+  Returns:
+    A follower for each sink, which has ended.
+  """
   followers = [Follower(name, run_dir, print_fn, seconds) for name in names]
   for follower in followers:
     follower.ask_to_end()
@@ -71,11 +84,11 @@ def send(
 
 
 class Follower:
-  """Feeds one sink by a process, and by another if that fails.
+  """Feeds one sink by a process, and by another one when that fails.
 
   Attributes:
-    name: of the sink.
-    has_all: whether, at the end, every row got there.
+    name: the sink's.
+    has_all: whether the sink got every row; known once the follower has ended.
   """
 
   def __init__(
@@ -100,19 +113,19 @@ class Follower:
     self._thread = threading.Thread(target=self._feed, name=name, daemon=True)
 
   def start(self) -> None:
-    """Begins; if it has been asked to end, it is tried once."""
+    """Begins to feed the sink; if it was asked to end, it tries once."""
     self._thread.start()
 
   def ask_to_end(self) -> None:
-    """Has it take the rows that are there, and end."""
+    """Asks it to hand over the rows so far and end; returns at once."""
     with self._lock:
       self._ending.set()
       if self._process is not None and self._process.stdin is not None:
         self._process.stdin.close()
 
   def end(self) -> None:
-    """Waits for that, and says how many rows did not get there."""
-    # It ends itself at its deadline, unless it has been stopped.
+    """Waits for the end, and says how many rows did not get to the sink."""
+    # The process ends itself at its deadline, unless it is suspended.
     self._thread.join(self._seconds + 2)
     if self._thread.is_alive():
       self._is_late = True
@@ -141,12 +154,12 @@ class Follower:
       pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
   def _wait_for_rows(self) -> bool:
-    """Waits for the first; returns whether one came before the end.
+    """Waits for the run's first row; returns whether one came before the end.
 
-    Until then no process begins, nor is a folder made.
+    Until then it starts no process, and makes no folder.
     """
     while True:
-      # Asked for before the rows are, so that none is missed.
+      # Asked before the rows are looked for, so that none is missed.
       is_last = self._ending.is_set()
       if metrics.paths(self._run_dir):
         return True
@@ -163,7 +176,7 @@ class Follower:
           *(sys.executable, '-c', _CODE),
           *(self.name, str(self._run_dir), str(self._seconds)),
         ],
-        # Its end is the sign to end, and comes with the launcher's too.
+        # Its end tells the process to end, as does the launcher's death.
         stdin=subprocess.DEVNULL if self._ending.is_set() else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
@@ -203,7 +216,7 @@ class Follower:
       has = module.sent(self._run_dir)
       missing = f'{total - sum(has[p] for p in num_rows):,} of {total:,}'
     except (OSError, ValueError, KeyError, TypeError):
-      # It is the sink's own files that are amiss.
+      # The sink's own files are damaged.
       missing = f'some of {total:,}'
     late = f' within {self._seconds} s (more in {self._log})'
     run_dir = shlex.quote(str(self._run_dir))

@@ -2,7 +2,7 @@
 
 {"label": "actor", "index": 0, "time": 1796.5, "actor/steps": 200, ...}
 
-A number that JSON lacks is text: "nan", "inf" or "-inf".
+NaN and infinity, which JSON lacks, become the texts "nan", "inf" and "-inf".
 """
 
 import collections
@@ -38,8 +38,8 @@ class Sink:
     """Cuts off a last line that a kill has torn.
 
     Args:
-      run_dir: of the run.
-      config: of the run; not needed here.
+      run_dir: the run directory.
+      config: ignored.
     """
     del config
     self._path = run_dir / _FILE
@@ -47,10 +47,14 @@ class Sink:
       os.truncate(self._path, _end_of_lines(self._path))
 
   def write(self, process: str, rows: Sequence[tail.Row]) -> None:
-    """Appends rows of a process such as `actor_0`; they are in the file then.
+    """Appends rows to the file before it returns.
+
+    Args:
+      process: label and index of the process that wrote them: `actor_0`.
+      rows: in the order of writing.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: the file cannot be written.
     """
     label, _, index = process.rpartition('_')
     about = {'label': label, 'index': int(index)}

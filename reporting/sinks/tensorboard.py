@@ -1,8 +1,8 @@
 """A run's scalars as TensorBoard's event files, without TensorFlow.
 
-Each process has a folder, which TensorBoard calls a run, with one file in it. A
-row is one event with all the scalars of the row, and so the events of a file
-tell how many rows it has.
+Each process has a folder, which TensorBoard calls a run, with one file in it.
+Each row becomes one event with all of its scalars, so the number of events in a
+file tells how many rows it has.
 """
 
 import collections
@@ -18,9 +18,10 @@ from tensorboard.summary.writer import record_writer
 from run_files import metric_names, tail
 
 _FOLDER = 'tensorboard'
-# TensorBoard knows its files by the middle of this name.
+# TensorBoard recognizes its files by the middle of this name.
 _FILE = 'events.out.tfevents.metrics'
-# Of a record: its length as a uint64, that one's checksum, data, checksum.
+# A record is its length as a uint64, the checksum of that, the data, and their
+# checksum.
 _HEAD_BYTES, _FOOT_BYTES = 12, 4
 
 
@@ -28,7 +29,7 @@ def sent(run_dir: pathlib.Path) -> collections.Counter[str]:
   """Returns how many rows of each process are in its event file."""
   counts = collections.Counter()
   for path in (run_dir / _FOLDER).glob(f'*/{_FILE}'):
-    # The first event tells the version of the format.
+    # The first event is the version of the format.
     counts[path.parent.name] = max(sum(1 for _ in _ends(path)) - 1, 0)
   return counts
 
@@ -40,8 +41,8 @@ class Sink:
     """Cuts off events that a kill has torn.
 
     Args:
-      run_dir: of the run.
-      config: of the run.
+      run_dir: the run directory.
+      config: values by the names of flags.
     """
     self._folder = run_dir / _FOLDER
     self._program = config['program']
@@ -50,10 +51,14 @@ class Sink:
         f.truncate(max(_ends(path), default=0))
 
   def write(self, process: str, rows: Sequence[tail.Row]) -> None:
-    """Appends rows of a process such as `actor_0`; they are in the file then.
+    """Appends rows to the file before it returns.
+
+    Args:
+      process: label and index of the process that wrote them: `actor_0`.
+      rows: in the order of writing.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: the file cannot be written.
     """
     path = self._folder / process / _FILE
     path.parent.mkdir(parents=True, exist_ok=True)

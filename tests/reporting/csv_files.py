@@ -3,6 +3,10 @@
 import pathlib
 from collections.abc import Sequence
 
+EVALUATIONS = ['time', 'actor/steps', 'evaluator/episode_return']
+ACTORS = ['time', 'actor/steps', 'weights/lag_versions']
+LEARNER = ['time', 'learner/steps', 'learner/critic_loss']
+
 
 def write(
   run_dir: pathlib.Path, name: str, fields: Sequence[str], rows, torn: str = ''

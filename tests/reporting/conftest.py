@@ -1,0 +1,26 @@
+"""Runs with hand-made metrics."""
+
+import json
+
+import pytest
+
+from tests.reporting import csv_files
+
+
+@pytest.fixture
+def make_run(tmp_path):
+  """Returns `make(name, **settings)`, which writes a run that goes on."""
+
+  def make(name, **settings):
+    path = tmp_path / name
+    returns = [(i, 100 * i, i - 10) for i in range(1, 10)]
+    csv_files.write(path, 'evaluator_0', csv_files.EVALUATIONS, returns)
+    steps = [(i, 100 * i, i % 3) for i in range(1, 10)]
+    csv_files.write(path, 'actor_0', csv_files.ACTORS, steps)
+    losses = [(i, 10 * i, 1 / i) for i in range(1, 10)]
+    csv_files.write(path, 'learner_0', csv_files.LEARNER, losses)
+    config = {'agent': 'sac', 'env': 'gym:A-v0', 'seed': 0, 'config': ''}
+    (path / 'config.json').write_text(json.dumps({**config, **settings}))
+    return path
+
+  return make
