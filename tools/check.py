@@ -1,7 +1,7 @@
-"""Tells in one sentence when a program runs outside its environment.
+"""Says in one sentence if a program runs outside its environment.
 
-Standard library only, and understood by every Python 3: it runs before anything
-else is known to be there.
+It uses the standard library alone, and any Python 3 can run it, since it comes
+before everything else.
 """
 
 import os
@@ -10,12 +10,12 @@ import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# One package of each kind that the set-up brings.
+# Where one of these is missing, the set-up has not been run.
 _PACKAGES = ('launchpad', 'reverb', 'acme', 'jax', 'tensorflow')
 
 
 def check():
-  """Returns if this is Python 3.10 with the packages; exits with 2 if not."""
+  """Exits with 2 unless this is Python 3.10 with the packages."""
   problem = find_problem()
   if problem:
     sys.stderr.write(problem + '\n')
@@ -23,7 +23,7 @@ def check():
 
 
 def find_problem():
-  """Returns a sentence with the command that mends it, or None."""
+  """Returns what is wrong, with the command that mends it, or None."""
   version = '.'.join(map(str, sys.version_info[:2]))
   if version != '3.10':
     return f'This needs Python 3.10 and runs on {version}: {_remedy()}'

@@ -1,6 +1,7 @@
 """Says what is wrong with this machine or its packages, and what mends it.
 
-Standard library only: it must run where nothing is installed.
+It uses the standard library alone, since it must run where nothing is
+installed.
 """
 
 import ast
@@ -12,8 +13,10 @@ import subprocess
 import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_SETUP = os.path.join(_ROOT, 'setup.cfg')
+_NAME = 'launchpad-rl'
 
-# Where a distribution's module is not called as it is, dashes aside.
+# The modules whose names are not those of their packages, dashes aside.
 _MODULES = {
   'dm-acme': 'acme',
   'dm-haiku': 'haiku',
@@ -27,10 +30,15 @@ _MODULES = {
   'tensorflow-probability': 'tensorflow_probability.substrates.jax',
   'pyyaml': 'yaml',
 }
-_RENEW = 'rm -rf .venv && make setup'
+# There is no `setup.cfg` where this program is itself an installed package.
+_RENEW = (
+  'rm -rf .venv && make setup'
+  if os.path.exists(_SETUP)
+  else f'install {_NAME} again, with its dependencies'
+)
 _IMPORT_SECONDS = 300
-# Reports after each module, so that a crash tells which one it was in. `compat`
-# is what lets Acme be imported.
+# Prints a line after each module, so that a crash tells which module it was in.
+# `compat` lets Acme be imported.
 _IMPORTER = """
 import importlib, sys
 for name in ['compat', *sys.argv[1:]]:
@@ -57,7 +65,7 @@ def main():
 
 
 def _findings():
-  """Yields what was looked at, what was found, and the remedy or None."""
+  """Yields tuples: what was looked at, what was found, the remedy or None."""
   yield from (_python(), _platform(), _shared_memory(), _disk(), _proxy())
   if _is_python_3_10():
     yield from _packages()
@@ -79,7 +87,7 @@ def _platform():
 
 
 def _shared_memory():
-  # Weights fall back to Reverb where it is small, so only its lack is an error.
+  # Weights go through Reverb where it is small, so only its lack is an error.
   if not os.path.isdir('/dev/shm'):
     return '/dev/shm', 'missing', 'mount -t tmpfs tmpfs /dev/shm'
   usage = shutil.disk_usage('/dev/shm')
@@ -103,7 +111,7 @@ def _proxy():
 
 
 def _packages():
-  # Not known to every Python that runs the rest.
+  # Only now, since older versions of Python lack it.
   from importlib import metadata
 
   pins = read_pins()
@@ -126,19 +134,30 @@ def _packages():
 
 
 def read_pins():
-  """Returns the exact versions that setup.cfg asks for, by package."""
-  config = configparser.ConfigParser()
-  config.read(os.path.join(_ROOT, 'setup.cfg'))
-  requirements = config['options']['install_requires'].split()
+  """Returns the exact versions that this program needs, by package."""
+  if os.path.exists(_SETUP):
+    config = configparser.ConfigParser()
+    config.read(_SETUP)
+    requirements = config['options']['install_requires'].split()
+  else:
+    from importlib import metadata
+
+    # After a semicolon comes the extra that alone needs a package.
+    every = metadata.requires(_NAME)
+    requirements = [text for text in every if ';' not in text]
   return dict(requirement.split('==') for requirement in requirements)
 
 
 def try_imports(modules):
-  """Imports modules after `compat`, in a process of their own.
+  """Imports modules after `compat`, in another process.
+
+  Args:
+    modules: the modules' names.
 
   Returns:
-    What went wrong, by module, `compat` included; empty where nothing did. If
-    the process dies, the module that it died in and all after it say so.
+    What went wrong by module, `compat` among them: an empty text where nothing
+    did. If the process dies, the module in which it died and all modules after
+    it have that.
   """
   modules = list(modules)
   try:

@@ -10,7 +10,7 @@ def test_a_failure_is_told_last_and_whole(tmp_path):
     'launch.py',
     f'--run_dir={tmp_path / "run"}',
     '--num_actors=1',
-    '--env=module:tests.e2e.broken:make',
+    '--env=module:tests.e2e.faults.broken:make',
     columns=60,
   )
   assert exit_code == 1, output

@@ -5,6 +5,7 @@ import pytest
 from policies import policy
 from tests.e2e import runs
 
+_ENV = '--env=module:tests.e2e.faults.unruly'
 _SMALL = '--config=min_replay_size=100,batch_size=16'
 
 pytestmark = pytest.mark.long
@@ -28,7 +29,11 @@ def _assert_all_closed(run):
 
 
 def test_a_limit_in_the_middle_of_an_episode_ends_the_run(run):
-  flags = ('--num_actors=1', '--env=module:tests.e2e.unruly:endless', _SMALL)
+  flags = (
+    '--num_actors=1',
+    f'{_ENV}:endless',
+    _SMALL,
+  )
   with run.launch(*flags, '--num_steps=400'):
     assert run.end() == 0, run.output
   assert run.count('actor_steps') == 400
@@ -38,7 +43,11 @@ def test_a_limit_in_the_middle_of_an_episode_ends_the_run(run):
 
 
 def test_a_reward_that_is_nan_ends_the_run_and_leaves_all_that_is_finite(run):
-  flags = ('--num_actors=1', '--env=module:tests.e2e.unruly:one_nan', _SMALL)
+  flags = (
+    '--num_actors=1',
+    f'{_ENV}:one_nan',
+    _SMALL,
+  )
   with run.launch(*flags, '--num_steps=100000'):
     assert run.end() == 1, run.output
   *_, error, verdict = run.output.splitlines()

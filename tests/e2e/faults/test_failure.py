@@ -10,7 +10,9 @@ pytestmark = pytest.mark.long
 
 def test_a_constructor_that_raises_ends_the_run(tmp_path):
   run = runs.Run(tmp_path / 'run')
-  with run.launch('--num_actors=1', '--env=module:tests.e2e.broken:make'):
+  with run.launch(
+    '--num_actors=1', '--env=module:tests.e2e.faults.broken:make'
+  ):
     assert run.end() == 1
   *_, error, verdict = run.output.splitlines()
   assert error == 'OSError: the simulator has no licence'
