@@ -156,6 +156,18 @@ def test_ones_own_agent_has_its_own_settings():
     agents.make_config(name, 'entropy_temp=0.1')
 
 
+def test_ones_own_agent_is_checked_as_others_are():
+  name = 'module:tests.programs.agents.own'
+  reward = specs.Array((), np.float32)
+  spec = specs.EnvironmentSpec(reward, _CONTINUOUS, reward, reward)
+  with pytest.raises(ValueError, match=f'^{name} takes discrete actions'):
+    agents.make_parts(name, spec)
+  with pytest.raises(ValueError, match='leave out --demonstrations'):
+    agents.check_program(name, 'distributed', True)
+  with pytest.raises(ValueError, match='min_replay_size=9 is too small'):
+    agents.make_config(name, 'min_replay_size=9')
+
+
 def test_an_agent_that_makes_something_else_is_refused(tmp_path, monkeypatch):
   (tmp_path / 'makes_none.py').write_text("""
 import dataclasses

@@ -1,0 +1,56 @@
+"""The tables of agents and of their settings say all, and import little."""
+
+import dataclasses
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from programs import agents
+from programs.agents import listing
+
+_ROOT = pathlib.Path(__file__).parents[3]
+_OWN = 'module:tests.programs.agents.own'
+
+
+@pytest.mark.parametrize('agent', [*agents.AGENTS, _OWN])
+def test_each_setting_has_a_row(agent):
+  rows = listing.settings(agent)
+  fields = dataclasses.fields(agents.find(agent).config_type)
+  assert [row.name for row in rows] == [field.name for field in fields]
+  for row in rows:
+    assert row.meaning or agent == _OWN, row
+    agents.make_config(agent, f'{row.name}={row.default}')
+
+
+def test_a_setting_keeps_the_description_of_its_base():
+  (row,) = [row for row in listing.settings('d4pg') if row.name == 'n_step']
+  assert (row.type, row.default) == ('int', '5')
+  assert row.meaning.startswith('rewards that are summed')
+
+
+def test_ones_own_agent_is_listed_as_others_are():
+  (row,) = listing.rows([_OWN])
+  assert row == listing.rows(['dqn'])[0]._replace(name=_OWN)
+
+
+def test_neither_tables_nor_configs_wait_for_acme():
+  script = """
+import sys
+from programs import agents
+from programs.agents import listing
+listing.text()
+for agent in agents.AGENTS:
+  listing.settings(agent)
+  agents.make_config(agent)
+print({'acme', 'haiku', 'jax', 'reverb', 'tensorflow'} & {*sys.modules})
+"""
+  result = subprocess.run(
+    [sys.executable, '-c', script],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    timeout=60,
+  )
+  assert result.stdout == 'set()\n', result.stderr
