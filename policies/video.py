@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import dm_env
 
 from programs import environments
-from programs.environments import pictures
+from programs.environments import errors, pictures
 
 _ENDING = '.mp4'
 _PACKAGES = ('imageio', 'imageio_ffmpeg')
@@ -46,7 +46,7 @@ def check(path: str | pathlib.Path, env: str, seed: int) -> None:
         pictures.picture(environment)
       finally:
         environment.close()
-  except environments.CannotRenderError as e:
+  except errors.CannotRenderError as e:
     raise ValueError(f'there is no video of {env}: {e}') from e
 
 

@@ -1,7 +1,8 @@
-"""Code of one's own: modules named on the command line, and what they raise.
+"""Code of one's own: modules named on the command line, and their errors.
 
-A module is named `module:PACKAGE.MODULE`. What its code raises is no wrong
-usage of the command line, whatever its type: its author needs the traceback.
+A module is named `module:PACKAGE.MODULE`. An error that its code raises, of
+whatever type, is not a wrong usage of the command line: the module's author
+needs the traceback.
 """
 
 import contextlib
@@ -21,8 +22,8 @@ _MACHINERY = (
   'policies/video.py',
   'programs/agents/__init__.py',
   'programs/agents/shared/overrides.py',
+  'programs/environments/__init__.py',
   'programs/environments/adapter.py',
-  'programs/environments/factory.py',
   'programs/environments/forms.py',
   'programs/environments/gym.py',
   'programs/environments/module.py',
@@ -33,18 +34,18 @@ _LIBRARIES = ('/site-packages/acme/', '/site-packages/gymnasium/')
 
 
 class OwnCodeError(RuntimeError):
-  """Code of one's own raised; `__cause__` is what.
+  """Code of one's own raised an error, which is the `__cause__` of this one.
 
-  It is no `ValueError`, which here would mean a wrong flag.
+  It is no `ValueError`, which would mean a wrong flag here.
   """
 
   def traceback(self) -> str:
-    """Returns the traceback from one's own code on."""
+    """Returns the traceback from the first line of one's own code on."""
     cause = self.__cause__
     frames = cause.__traceback__
     while frames.tb_next and _is_machinery(frames.tb_frame):
       frames = frames.tb_next
-    # A module that is no Python raises in the import system itself.
+    # A file that is not Python raises in the import system itself.
     if frames.tb_frame.f_code.co_filename.startswith('<'):
       frames = None
     lines = traceback.format_exception(type(cause), cause, frames)
@@ -59,21 +60,23 @@ def _is_machinery(frame: types.FrameType) -> bool:
     importlib.__file__,
     *(str(root / name) for name in _MACHINERY),
   }
-  # What `dataclasses` and `importlib` generate or freeze has no file.
+  # Code that `dataclasses` generates, or that is frozen, has no file.
   is_generated = path.startswith('<')
   return is_generated or path in files or any(x in path for x in _LIBRARIES)
 
 
 @contextlib.contextmanager
 def own_code(what: str, passed: tuple[type[Exception], ...] = ()) -> Iterator:
-  """Marks what is raised inside as one's own code's.
+  """Turns errors raised inside into `OwnCodeError`s.
+
+  Ctrl-C passes through.
 
   Args:
-    what: whose code it is, the beginning of the error's text.
-    passed: refusals of ours, which may be raised in between.
+    what: whose code runs inside; the error's text begins with it.
+    passed: errors by which this program refuses something; they pass through.
 
   Raises:
-    OwnCodeError: it raised, or called `sys.exit`; for Ctrl-C that goes through.
+    OwnCodeError: the code raised an error, or called `sys.exit`.
   """
   try:
     yield
@@ -85,16 +88,16 @@ def own_code(what: str, passed: tuple[type[Exception], ...] = ()) -> Iterator:
 
 
 def load(name: str) -> types.ModuleType:
-  """Imports a module as `python -m` finds it, from where one is too.
+  """Imports a module, also from the current folder, as `python -m` does.
 
   Args:
-    name: 'package.module'.
+    name: the module's full name, such as 'package.module'.
 
   Raises:
-    OwnCodeError: it is there, and raises.
-    ValueError: it is not there.
+    OwnCodeError: the module exists, and raises an error.
+    ValueError: the module does not exist.
   """
-  # A launcher called by its path has its own folder there instead.
+  # If the launcher was called by its path, its own folder stands there instead.
   if '' not in sys.path and os.getcwd() not in sys.path:
     sys.path.append(os.getcwd())
   if '' in name.split('.'):
@@ -103,7 +106,7 @@ def load(name: str) -> types.ModuleType:
     try:
       return importlib.import_module(name)
     except ModuleNotFoundError as e:
-      # One that it imports may be missing as well.
+      # The missing module may also be one that this module imports.
       if e.name is None or not f'{name}.'.startswith(f'{e.name}.'):
         raise
       raise _NotFoundError(
@@ -113,4 +116,4 @@ def load(name: str) -> types.ModuleType:
 
 
 class _NotFoundError(ValueError):
-  """There is no such module."""
+  """The module does not exist."""

@@ -18,15 +18,16 @@ _MINARI = 'minari:'
 
 @dataclasses.dataclass(frozen=True)
 class Demonstrations:
-  """What an agent imitates: the last episodes that somebody has recorded.
+  """Recorded episodes, of which an agent imitates the last.
 
-  Not the best, which would be those that began best.
+  It does not imitate those with the highest returns, since these are often the
+  episodes that began in the easiest states.
 
   Attributes:
     source: the directory of a run with `--record`, or `minari:` and the id of a
       dataset.
-    environment_spec: of the environment that was recorded.
-    seed: of the order in which transitions are drawn.
+    environment_spec: the spec of the environment that was recorded.
+    seed: decides the order in which transitions are drawn.
   """
 
   source: str
@@ -37,13 +38,16 @@ class Demonstrations:
     """Returns the transitions of the newest episodes.
 
     Args:
-      num_episodes: how many, or fewer if fewer were recorded; None is all.
+      num_episodes: number of episodes; fewer are returned if fewer were
+        recorded. None is all of them.
 
     Returns:
-      Nests of [n, ...] of the spec's dtypes; the discount is the environment's.
+      Nests of [n, ...], of the spec's dtypes, for n transitions in all. The
+      discount is the environment's: 0 where it came to an end, and else 1.
 
     Raises:
-      ValueError: there are no episodes, or they are of another environment.
+      ValueError: no episodes were recorded, or they come from another
+        environment.
     """
     read, source = recording.read_episodes, self.source
     if source.startswith(_MINARI):
@@ -57,8 +61,9 @@ class Demonstrations:
     """Yields batches for ever, drawn uniformly and with replacement.
 
     Args:
-      batch_size: of each nest of [batch_size, ...].
-      num_episodes: as in `load`, which is called at the first batch.
+      batch_size: number of transitions in each batch of [batch_size, ...].
+      num_episodes: number of newest episodes to draw from, or None for all.
+        They are read when the first batch is asked for.
     """
     random = np.random.default_rng(self.seed)
     transitions = self.load(num_episodes)
@@ -71,11 +76,11 @@ class Demonstrations:
 def replay_samples(
   config: Any, demonstrations: Demonstrations
 ) -> Iterator[reverb.ReplaySample]:
-  """Yields recorded transitions as replay would, with equal priorities.
+  """Yields batches of transitions as replay would, with equal priorities.
 
   Args:
-    config: of an agent; tells `batch_size`.
-    demonstrations: of which all episodes are drawn from.
+    config: an agent's config, which has a `batch_size`.
+    demonstrations: recorded episodes; batches are drawn from all of them.
   """
   ones = np.ones(config.batch_size)
   info = reverb.SampleInfo(**dict.fromkeys(reverb.SampleInfo._fields, ones))

@@ -1,4 +1,4 @@
-"""An episode's steps, wherever they were kept, as Acme's transitions."""
+"""Turns the steps of a recorded episode into Acme's transitions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,18 +23,20 @@ def to_transitions(
   """Returns the n transitions of an episode.
 
   Args:
-    source: where it comes from, for the error.
-    spec: of the environment.
-    observations: leaves of [n + 1, ...], in the order of the spec's.
-    actions: leaves of [n, ...].
+    source: names the episode, for the error.
+    spec: the spec of the environment that the episode must come from.
+    observations: arrays of [n + 1, ...], one for each leaf of the spec's
+      observations, in their order.
+    actions: arrays of [n, ...], one for each leaf of the spec's actions.
     rewards: float[n].
-    discounts: float[n], 0 where the environment had come to an end.
+    discounts: float[n], 0 where the environment came to an end, and else 1.
 
   Raises:
-    ValueError: they are of another environment, or not finite.
+    ValueError: the episode comes from another environment, or has a value that
+      is not finite.
   """
-  observation = _nest(source, 'observation', observations, spec.observations)
-  action = _nest(source, 'action', actions, spec.actions)
+  observation = _to_nest(source, 'observation', observations, spec.observations)
+  action = _to_nest(source, 'action', actions, spec.actions)
   recorded = {
     'observation': observation,
     'action': action,
@@ -52,22 +54,25 @@ def to_transitions(
   )
 
 
-def _nest(source: str, name: str, leaves: Sequence[np.ndarray], like: Any):
+def _to_nest(
+  source: str, name: str, leaves: Sequence[np.ndarray], spec: Any
+) -> Any:
   found = [(a.shape[1:], a.dtype.name) for a in leaves]
   wanted = [
-    (tuple(s.shape), np.dtype(s.dtype).name) for s in tree.flatten(like)
+    (tuple(leaf.shape), np.dtype(leaf.dtype).name)
+    for leaf in tree.flatten(spec)
   ]
   if found != wanted:
     raise ValueError(
       f'{source} was recorded in another environment: its {name} is {found}, '
       f'and here it is {wanted}'
     )
-  return tree.unflatten_as(like, leaves)
+  return tree.unflatten_as(spec, leaves)
 
 
 def _check_finite(source: str, name: str, nest: Any) -> None:
   for leaf in tree.flatten(nest):
-    # Most are, which one look tells.
+    # Nearly always it is finite, which one look at all steps tells.
     if finite.find(leaf) is not None:
       step = next(i for i, x in enumerate(leaf) if finite.find(x) is not None)
       raise ValueError(

@@ -20,12 +20,14 @@ def read_episodes(
   """Returns the last episodes of a dataset that is on this machine.
 
   Args:
-    dataset_id: such as 'mujoco/hopper/expert-v0'.
-    spec: of the environment, as `programs.environments` makes it.
-    num_episodes: how many, or fewer if fewer there are; None is all.
+    dataset_id: the dataset's name, such as 'mujoco/hopper/expert-v0'.
+    spec: the spec of the environment, as `programs.environments` makes it.
+    num_episodes: number of episodes; fewer are returned if the dataset has
+      fewer. None is all of them.
 
   Raises:
-    ValueError: it is not here, or is of another environment.
+    ValueError: the dataset is not on this machine, or comes from another
+      environment.
   """
   if importlib.util.find_spec('minari') is None:
     raise ValueError(
@@ -62,13 +64,14 @@ def _to_transitions(dataset, episode, spec) -> types.Transition:
   )
 
 
-def _leaves(space: gymnasium.Space, values, like) -> list[np.ndarray]:
-  """Returns arrays in the form of `environments.adapt`, if they have it.
+def _leaves(space: gymnasium.Space, values, spec) -> list[np.ndarray]:
+  """Returns arrays in the form that `environments.adapt` gives them.
 
-  Of other shapes and kinds, they stay as they are, to be refused.
+  Arrays of other shapes and kinds than the spec's stay as they are; they are
+  refused later.
   """
   found = tree.flatten(spaces.to_arrays(space, values))
-  wanted = tree.flatten(like)
+  wanted = tree.flatten(spec)
   if len(found) != len(wanted):
     return found
   return [_as_specified(*both) for both in zip(found, wanted, strict=True)]
@@ -83,7 +86,7 @@ def _as_specified(leaf: np.ndarray, spec: specs.Array) -> np.ndarray:
 
 
 def _as_agents_act(space: gymnasium.Space, actions):
-  """Returns actions in [-1, 1], or from 0 on, as agents here choose them."""
+  """Returns actions as agents choose them: in [-1, 1], or counted from 0."""
   if isinstance(space, gymnasium.spaces.MultiDiscrete):
     return actions - space.start
   if not isinstance(space, gymnasium.spaces.Box) or not space.is_bounded():

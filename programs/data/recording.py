@@ -1,4 +1,4 @@
-"""What `launch.py --record` does: a file in the run directory an episode."""
+"""Writes a file for each episode for `launch.py --record`, and reads them."""
 
 import io
 import os
@@ -20,16 +20,19 @@ _FOLDER = 'episodes'
 
 
 class Recorder(observers.EnvLoopObserver):
-  """Writes each episode that a loop plays into a file of its own.
+  """Writes each episode of an environment loop into a file of its own.
 
-  A file is whole before it gets its name, so that a kill leaves no half of one.
+  A file gets its name when it is whole, so that a kill leaves no torn file.
   """
 
   def __init__(self, run_dir: str | pathlib.Path):
-    """Makes the folder.
+    """Makes the folder of the recorded episodes.
+
+    Args:
+      run_dir: the directory of the run.
 
     Raises:
-      OSError: it cannot be made.
+      OSError: the folder cannot be made.
     """
     self._folder = pathlib.Path(run_dir) / _FOLDER
     self._folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +55,7 @@ class Recorder(observers.EnvLoopObserver):
     self._actions.append(action)
 
   def get_metrics(self) -> dict[str, float]:
-    """Writes the episode that has ended; there is nothing to log."""
+    """Writes the episode that has ended; returns no metrics."""
     columns = {
       'observation': [step.observation for step in self._timesteps],
       'action': self._actions,
@@ -78,12 +81,14 @@ def read_episodes(
   """Returns the newest episodes that a run has recorded.
 
   Args:
-    run_dir: of the run.
-    spec: of the environment that it recorded.
-    num_episodes: how many, or fewer if fewer were recorded; None is all.
+    run_dir: the directory of the run.
+    spec: the spec of the environment that the run recorded.
+    num_episodes: number of episodes; fewer are returned if fewer were recorded.
+      None is all of them.
 
   Raises:
-    ValueError: there are none, or they are of another environment.
+    ValueError: no episodes were recorded, or they come from another
+      environment.
   """
   paths = sorted((pathlib.Path(run_dir) / _FOLDER).glob('*.npz'))
   if not paths:
@@ -99,7 +104,7 @@ def _read(path: pathlib.Path, spec: specs.EnvironmentSpec) -> types.Transition:
     with np.load(path, allow_pickle=False) as file:
       arrays = dict(file)
     reward, discount = arrays['reward/0'], arrays['discount/0']
-  except Exception as e:  # Whatever the file holds.
+  except Exception as e:  # A damaged file may raise anything.
     reason = f'{type(e).__name__}: {e}'
     raise ValueError(f'{path} is no recorded episode: {reason}') from e
 

@@ -1,4 +1,4 @@
-"""Any environment in the one form that agents take, checked at each step."""
+"""Brings any environment to the form that agents take, and checks each step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,31 +12,30 @@ from acme import wrappers
 from dm_env import specs
 
 from nodes import finite
-from programs.environments import forms
-from programs.environments.errors import UnfitEnvironmentError
+from programs.environments import errors, forms
 
 
 class AdaptedEnvironment(wrappers.EnvironmentWrapper):
   """An environment in the form that agents take.
 
-  - Observations are contiguous copies of the dtype that the spec has here:
-    floats of all sizes become float32, other integers than small ones int32,
-    or float32 if their bounds are wider.
+  - Observations are contiguous copies. Floats of all sizes become float32;
+    int8, uint8, int16 and int32 stay as they are; other integers become int32,
+    or float32 if their bounds are wider than int32.
   - Rewards and discounts are float32, and scalars if they have one element.
   - Continuous actions with bounds are float32[n] in [-1, 1], whatever their
-    shape and dtype, and clipped; a bounded integer that is alone in its array,
+    shape and dtype, and clipped. A bounded integer that is alone in its array,
     of whatever shape, is a choice that counts from 0.
 
-  What the environment gives is checked against its specs: the structure and the
-  shape must be those, and no value may be lost on the way to the dtype here.
-  Values outside the bounds pass, since the bounds are a hint to networks alone.
+  Each step of the environment is checked against its specs: structure and shape
+  must be the specified ones, and no value may be lost by the change of dtype.
+  Values outside the bounds pass, since only networks use the bounds.
   """
 
   def __init__(self, environment: dm_env.Environment):
     """Wraps an environment.
 
     Raises:
-      UnfitEnvironmentError: a spec is of what has no place in an agent.
+      UnfitEnvironmentError: no agent can take what a spec describes.
     """
     super().__init__(environment)
     self._observations = _Values('observation', environment.observation_spec())
@@ -50,17 +49,17 @@ class AdaptedEnvironment(wrappers.EnvironmentWrapper):
     self._to_actions = [to_action for _, to_action in adapted]
 
   def reset(self) -> dm_env.TimeStep:
-    return self._convert(self._environment.reset())
+    return self._convert(self.environment.reset())
 
   def step(self, action: Any) -> dm_env.TimeStep:
     parts = tree.flatten_up_to(self._action_spec, action, check_types=False)
     leaves = [f(part) for f, part in zip(self._to_actions, parts, strict=True)]
     action = tree.unflatten_as(self._action_spec, leaves)
-    return self._convert(self._environment.step(action))
+    return self._convert(self.environment.step(action))
 
   def _convert(self, timestep: dm_env.TimeStep) -> dm_env.TimeStep:
     if not isinstance(timestep, dm_env.TimeStep):
-      raise UnfitEnvironmentError(
+      raise errors.UnfitEnvironmentError(
         f'a step gives a {type(timestep).__name__}, not a dm_env.TimeStep'
       )
     observation = self._observations.convert(timestep.observation)
@@ -89,10 +88,10 @@ def try_out(environment: dm_env.Environment) -> None:
   """Resets an environment and takes a step, which shows what does not fit.
 
   Args:
-    environment: as `AdaptedEnvironment` makes it.
+    environment: an `AdaptedEnvironment`.
 
   Raises:
-    UnfitEnvironmentError: it gives something else than its specs say.
+    UnfitEnvironmentError: a value is not what its spec says.
   """
   environment.reset()
   actions = environment.action_spec()
@@ -103,7 +102,7 @@ class _Values:
   """Converts the values of a nest of specs.
 
   Attributes:
-    spec: the nest, as it is here.
+    spec: the nest of specs of the converted values.
   """
 
   def __init__(
@@ -115,9 +114,9 @@ class _Values:
     """Adapts the specs.
 
     Args:
-      name: what the values are, for errors.
-      spec: the environment's nest.
-      adapt: makes a spec as it is here of a spec and its name.
+      name: what the values are, such as 'observation', for errors.
+      spec: the environment's nest of specs.
+      adapt: makes a converted value's spec from the environment's and a name.
     """
     self._name = name
     self.spec = tree.map_structure_with_path(
@@ -130,12 +129,12 @@ class _Values:
     ]
 
   def convert(self, value: Any) -> Any:
-    """Returns a nest of arrays, each as its spec here says."""
+    """Returns a nest of arrays, each as its spec in `spec` says."""
     try:
       parts = tree.flatten_up_to(self.spec, value, check_types=False)
     except (TypeError, ValueError) as e:
       text = ' '.join(str(e).split())
-      raise UnfitEnvironmentError(
+      raise errors.UnfitEnvironmentError(
         f'the {self._name} is not of the structure of its spec: {text}'
       ) from e
     arrays = [
@@ -145,8 +144,8 @@ class _Values:
     return tree.unflatten_as(self.spec, arrays)
 
 
-class _TooGreatError(UnfitEnvironmentError, finite.NonFiniteError):
-  """A value would be infinite, and is left out where such are."""
+class _TooGreatError(errors.UnfitEnvironmentError, finite.NonFiniteError):
+  """A value would become infinite; it is left out if infinite values are."""
 
 
 def _join(name: str, path: tuple[Any, ...]) -> str:
@@ -157,23 +156,23 @@ def _convert_leaf(value: Any, spec: specs.Array, name: str) -> np.ndarray:
   try:
     array = np.asarray(value)
   except ValueError as e:  # Lists of several lengths.
-    raise UnfitEnvironmentError(f'the {name} is no array: {e}') from e
+    raise errors.UnfitEnvironmentError(f'the {name} is no array: {e}') from e
   if array.shape != spec.shape and not (array.size == 1 and not spec.shape):
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'the {name} has shape {array.shape}, and its spec {spec.shape}'
     )
   if not forms.is_numeric(array.dtype):
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'the {name} is {array.tolist()!r:.80}, of dtype {array.dtype}, and its '
       f'spec says {spec.dtype}'
     )
-  # What comes of a value that does not fit is looked at next.
+  # The next lines find values that do not fit; NumPy need not warn of them.
   with np.errstate(all='ignore'):
     cast = array.astype(spec.dtype, order='C').reshape(spec.shape)
   if cast.dtype != array.dtype and not _is_same(array, cast):
     lost = array.reshape(spec.shape)[~_kept(array, cast)].flat[0]
     is_float = spec.dtype == np.float32
-    error = _TooGreatError if is_float else UnfitEnvironmentError
+    error = _TooGreatError if is_float else errors.UnfitEnvironmentError
     raise error(
       f'the {name} has the value {lost}, which {spec.dtype} does not hold; '
       'scale it in the environment, or give its space another dtype'
@@ -182,7 +181,7 @@ def _convert_leaf(value: Any, spec: specs.Array, name: str) -> np.ndarray:
 
 
 def _is_same(array: np.ndarray, cast: np.ndarray) -> bool:
-  # Of floats only what is no longer finite counts, and that is rare.
+  # Of floats, only those count that are no longer finite, and these are rare.
   is_float = cast.dtype == np.float32
   return bool(is_float and np.isfinite(cast).all()) or _kept(array, cast).all()
 

@@ -2,35 +2,31 @@
 
 import inspect
 
-from compat import bsuite_internals
-
 import dm_env
 
-from programs.environments.errors import (
-  UnknownEnvironmentError,
-  nearest,
-  require,
-)
+from programs.environments import errors
 
 
 def check(name: str) -> None:
   """Raises `UnknownEnvironmentError` unless bsuite has an id like 'catch/0'."""
-  require(f'bsuite:{name}', ['bsuite'], 'bsuite')
+  errors.require(f'bsuite:{name}', ['bsuite'], 'bsuite')
   from bsuite import sweep
 
   if name not in sweep.SWEEP:
-    raise UnknownEnvironmentError(
+    raise errors.UnknownEnvironmentError(
       f'bsuite:{name} is not an experiment of bsuite; nearest: '
-      f'{nearest(name, sweep.SWEEP, "bsuite:")}'
+      f'{errors.nearest(name, sweep.SWEEP, "bsuite:")}'
     )
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
   """Returns the environment; `name` is a bsuite id, `seed` a uint32.
 
-  The id's settings hold, its seed aside, which bsuite leaves open in most.
+  It has the id's settings, except for the seed, which most ids leave open.
   """
   check(name)
+  from compat import bsuite_internals
+
   from bsuite import bsuite, sweep
 
   experiment, _ = bsuite.unpack_bsuite_id(name)

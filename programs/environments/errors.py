@@ -1,4 +1,4 @@
-"""What goes wrong with an environment's name, in one sentence each."""
+"""What is wrong with an environment or its name, in one sentence each."""
 
 import difflib
 import importlib.util
@@ -10,7 +10,7 @@ class UnknownEnvironmentError(ValueError):
 
 
 class UnfitEnvironmentError(ValueError):
-  """No agent can use what an environment has or gives; the message says why."""
+  """No agent can use an environment's specs or values; the message says why."""
 
 
 class CannotRenderError(ValueError):
@@ -21,24 +21,24 @@ def nearest(name: str, names: Iterable[str], prefix: str = '') -> str:
   """Returns those of `names` that resemble `name` most, as 'a, b, c'.
 
   Args:
-    name: what was asked for.
-    names: what there is.
-    prefix: put before each name, so that it can be typed as it stands.
+    name: the name that was asked for.
+    names: all names that exist.
+    prefix: what stands before each name where it is typed.
   """
   found = difflib.get_close_matches(name, list(names), n=3, cutoff=0)
   return ', '.join(prefix + n for n in found)
 
 
 def require(name: str, modules: Iterable[str], extra: str) -> None:
-  """Checks that optional packages are there, without importing them.
+  """Checks that optional packages are installed, without importing them.
 
   Args:
     name: the environment that was asked for.
-    modules: the top-level modules that it needs.
-    extra: the extra in setup.cfg which brings them.
+    modules: the top-level modules that the environment needs.
+    extra: the extra in setup.cfg that installs them.
 
   Raises:
-    UnknownEnvironmentError: one is not installed.
+    UnknownEnvironmentError: a module is not installed.
   """
   for module in modules:
     if importlib.util.find_spec(module) is None:

@@ -1,4 +1,4 @@
-"""Specs as agents see them: a few dtypes, and actions in two forms."""
+"""Specs as agents take them: of a few dtypes, and with actions of two forms."""
 
 import math
 from collections.abc import Callable
@@ -7,44 +7,44 @@ from typing import Any
 import numpy as np
 from dm_env import specs
 
-from programs.environments.errors import UnfitEnvironmentError
+from programs.environments import errors
 
-# Wider than this, a range stands for "unbounded", as float32's own does.
+# A range as wide as this, such as float32's own, stands for no bounds.
 _NO_RANGE = 1e30
-# More than this, integers are numbers rather than choices.
+# A range of this many integers, or more, means numbers rather than choices.
 _MAX_CHOICES = 2**16
 # The integers that every part of the program keeps as they are.
 _KEPT_INTEGERS = ('int8', 'uint8', 'int16', 'int32')
 
-# Makes an environment's action of an agent's.
+# From an agent's action to the environment's.
 ToAction = Callable[[Any], np.ndarray]
 
 
 def is_numeric(dtype: np.dtype) -> bool:
-  """Whether values of a dtype are real numbers, or truths."""
+  """Whether values of a dtype are real numbers or booleans."""
   return dtype.kind in 'biuf' or dtype.name == 'bfloat16'
 
 
 def observation(spec: specs.Array, name: str) -> specs.Array:
-  """Returns an observation's spec of the dtype that it has here.
+  """Returns an observation's spec, of the dtype that agents take it in.
 
   Args:
     spec: the environment's.
-    name: what the values are, for the error.
+    name: what the values are, such as 'observation', for the error.
 
   Raises:
-    UnfitEnvironmentError: it is of what is no number.
+    UnfitEnvironmentError: the values are no numbers.
   """
   if not isinstance(spec, specs.Array):
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'the {name} is described by {spec!r:.80}, which is no spec of dm_env'
     )
   if not is_numeric(spec.dtype):
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'the {name} has dtype {spec.dtype}, and agents take bool, integers and '
       'floats; wrap the environment'
     )
-  dtype = _dtype_here(spec.dtype)
+  dtype = _agents_dtype(spec.dtype)
   if dtype == np.int32 and not _fits(spec, dtype):
     dtype = np.dtype(np.float32)
   return _with_dtype(spec, dtype)
@@ -58,14 +58,14 @@ def _fits(spec: specs.Array, dtype: np.dtype) -> bool:
 
 
 def number(spec: specs.Array, name: str) -> specs.Array:
-  """Returns a reward's or a discount's spec: of float32, one number if it can.
+  """Returns a reward's or a discount's spec: a float32 scalar if possible.
 
   Args:
     spec: the environment's.
-    name: what the values are, for the error.
+    name: what the values are, such as 'reward', for the error.
 
   Raises:
-    UnfitEnvironmentError: it is of what is no number.
+    UnfitEnvironmentError: the values are no numbers.
   """
   spec = _with_dtype(observation(spec, name), np.dtype(np.float32))
   if spec.shape == () or math.prod(spec.shape) != 1:
@@ -76,7 +76,7 @@ def number(spec: specs.Array, name: str) -> specs.Array:
   return specs.BoundedArray((), spec.dtype, *bounds, spec.name)
 
 
-def _dtype_here(dtype: np.dtype) -> np.dtype:
+def _agents_dtype(dtype: np.dtype) -> np.dtype:
   if dtype.kind in 'iu':
     return dtype if dtype.name in _KEPT_INTEGERS else np.dtype(np.int32)
   return dtype if dtype.kind == 'b' else np.dtype(np.float32)
@@ -89,28 +89,35 @@ def _with_dtype(spec: specs.Array, dtype: np.dtype) -> specs.Array:
     return specs.DiscreteArray(spec.num_values, dtype, spec.name)
   if not isinstance(spec, specs.BoundedArray):
     return specs.Array(spec.shape, dtype, spec.name)
-  # A bound that float32 does not hold is none.
+  # A bound that float32 does not hold becomes infinite, which is no bound.
   with np.errstate(over='ignore'):
     bounds = [bound.astype(dtype) for bound in (spec.minimum, spec.maximum)]
     return specs.BoundedArray(spec.shape, dtype, *bounds, spec.name)
 
 
 def action(spec: specs.Array) -> tuple[specs.Array, ToAction]:
-  """Returns an action's spec for agents, and what makes their action its own.
+  """Returns an action's spec for agents, and the way back.
 
-  What no agent here takes, such as several integers, keeps its shape.
+  An action that no agent here takes, such as several integers, keeps its shape.
+
+  Args:
+    spec: the environment's.
+
+  Returns:
+    The spec of the agent's action, and a function from the agent's action to
+    the environment's.
   """
   if not isinstance(spec, specs.BoundedArray):
     return observation(spec, 'action'), _caster(spec)
   low, high = np.broadcast_arrays(spec.minimum, spec.maximum)
   if spec.dtype.kind == 'f' and _is_bounded(low, high):
-    return _scaled(spec, low, high)
+    return _scaled_action(spec, low, high)
   if spec.dtype.kind in 'iu' and math.prod(spec.shape) == 1:
     first, last = int(low.flat[0]), int(high.flat[0])
     if last - first < _MAX_CHOICES:
       choices = specs.DiscreteArray(last - first + 1, np.int32, spec.name)
-      return choices, lambda chosen: np.full(
-        spec.shape, first + int(chosen), spec.dtype
+      return choices, lambda choice: np.full(
+        spec.shape, first + int(choice), spec.dtype
       )
   return observation(spec, 'action'), _caster(spec)
 
@@ -120,18 +127,18 @@ def _is_bounded(low: np.ndarray, high: np.ndarray) -> bool:
     return bool(np.all(high.astype(float) - low < _NO_RANGE))
 
 
-def _scaled(
+def _scaled_action(
   spec: specs.BoundedArray, low: np.ndarray, high: np.ndarray
 ) -> tuple[specs.Array, ToAction]:
-  """As `action`, for one that is scaled to [-1, 1]."""
+  """Returns what `action` does, for an action that is scaled to [-1, 1]."""
   low, high = (
     np.broadcast_to(b, spec.shape).astype(float) for b in (low, high)
   )
 
-  def to_action(chosen: Any) -> np.ndarray:
-    share = (np.clip(np.asarray(chosen, float), -1, 1) + 1) / 2
+  def to_action(agents_action: Any) -> np.ndarray:
+    share = (np.clip(np.asarray(agents_action, float), -1, 1) + 1) / 2
     scaled = low + share.reshape(spec.shape) * (high - low)
-    # Sums may end one ulp outside.
+    # By rounding, a sum may lie just outside the bounds.
     return np.clip(scaled, low, high).astype(spec.dtype)
 
   shape = (math.prod(spec.shape),)
@@ -139,4 +146,4 @@ def _scaled(
 
 
 def _caster(spec: specs.Array) -> ToAction:
-  return lambda chosen: np.asarray(chosen, spec.dtype)
+  return lambda agents_action: np.asarray(agents_action, spec.dtype)

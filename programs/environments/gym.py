@@ -9,21 +9,15 @@ import numpy as np
 from gymnasium.envs import registration
 
 from programs import own_modules
-from programs.environments import spaces
-from programs.environments.errors import (
-  UnfitEnvironmentError,
-  UnknownEnvironmentError,
-  nearest,
-  require,
-)
+from programs.environments import errors, spaces
 
-# By the start of an entry point: the modules it needs, the extra with them.
+# By the start of an entry point: modules that are needed, and their extra.
 _EXTRAS = {
   'ale_py': (('ale_py', 'cv2'), 'atari'),
   'gymnasium.envs.box2d': (('Box2D', 'pygame'), 'box2d'),
   'gymnasium.envs.mujoco': (('mujoco', 'imageio'), 'mujoco'),
 }
-# Where the environments are that come with Gymnasium, and Atari's.
+# The entry points of Gymnasium's own environments, and of Atari's, start so.
 _NOT_OWN = ('gymnasium.', 'ale_py')
 _STACKED_FRAMES = 4
 
@@ -40,9 +34,9 @@ class GymnasiumEnvironment(dm_env.Environment):
     """Wraps an environment.
 
     Args:
-      environment: the environment, not reset so far.
+      environment: the environment, which has not been reset so far.
       seed: a uint32 for its first reset and for its action space. Later resets
-        go on with the stream begun then, so that episodes differ.
+        continue with the same random numbers, so that episodes differ.
 
     Raises:
       ValueError: a space is of a kind that specs cannot describe.
@@ -63,7 +57,7 @@ class GymnasiumEnvironment(dm_env.Environment):
 
   @property
   def metadata(self) -> dict[str, Any]:
-    """The environment's, such as how many pictures are shown a second."""
+    """The environment's metadata, such as its frames per second."""
     return self._environment.metadata
 
   def reset(self) -> dm_env.TimeStep:
@@ -108,16 +102,25 @@ class GymnasiumEnvironment(dm_env.Environment):
     return spaces.to_arrays(self._environment.observation_space, observation)
 
 
-def _parts(method: str, names: Sequence[str], given: Any) -> tuple[Any, ...]:
-  """Returns what a method gave, which older Gym's gives otherwise."""
-  is_several = isinstance(given, tuple | list)
-  if not is_several or len(given) != len(names):
-    count = f' of {len(given)}' if is_several else ''
-    raise UnfitEnvironmentError(
-      f"{method}() gives a {type(given).__name__}{count}; Gymnasium's gives "
+def _parts(method: str, names: Sequence[str], result: Any) -> tuple[Any, ...]:
+  """Returns a method's result, which has other parts in older Gym.
+
+  Args:
+    method: the method's name, for the error.
+    names: the names of the parts that Gymnasium's method returns.
+    result: what the environment's method returned.
+
+  Raises:
+    UnfitEnvironmentError: it has not as many parts.
+  """
+  is_several = isinstance(result, tuple | list)
+  if not is_several or len(result) != len(names):
+    count = f' of {len(result)}' if is_several else ''
+    raise errors.UnfitEnvironmentError(
+      f"{method}() gives a {type(result).__name__}{count}; Gymnasium's gives "
       f'({", ".join(names)})'
     )
-  return tuple(given)
+  return tuple(result)
 
 
 def check(name: str) -> None:
@@ -133,11 +136,11 @@ def check(name: str) -> None:
 def make(name: str, seed: int) -> dm_env.Environment:
   """Returns the environment; `name` as for `check`, `seed` a uint32.
 
-  Atari games come with the usual preprocessing: 84x84 grey frames, each the
-  maximum of two, every 4th frame, up to 30 no-ops at the start, and the last 4
-  frames as uint8[84, 84, 4]. A lost life does not end an episode, and rewards
-  are the game's own, so that returns are scores: clipping is the agent's
-  matter, and Acme's DQN, IMPALA and R2D2 have settings for it.
+  Atari games have the usual preprocessing: every 4th frame, in grey, of 84x84
+  pixels, each the maximum of two frames; up to 30 no-ops at the start; and the
+  last 4 frames as uint8[84, 84, 4]. A lost life does not end an episode.
+  Rewards are the game's own, so that returns are scores. Agents clip them if
+  they have to: Acme's DQN, IMPALA and R2D2 have settings for it.
   """
   spec = _find_spec(name)
   kwargs = {}
@@ -150,10 +153,12 @@ def make(name: str, seed: int) -> dm_env.Environment:
   try:
     environment = gymnasium.make(spec, **kwargs)
   except (ImportError, gymnasium.error.Error) as e:
-    # What one's own environment raises is no wrong name.
+    # An error that one's own environment raises is no wrong name.
     if not _module(spec).startswith(_NOT_OWN):
       raise
-    raise UnknownEnvironmentError(f'gym:{name} cannot be made: {e}') from e
+    raise errors.UnknownEnvironmentError(
+      f'gym:{name} cannot be made: {e}'
+    ) from e
   if _is_atari(spec):
     environment = _preprocess_atari(environment)
   return GymnasiumEnvironment(environment, seed)
@@ -162,25 +167,25 @@ def make(name: str, seed: int) -> dm_env.Environment:
 def _find_spec(name: str) -> registration.EnvSpec:
   package, _, environment_id = name.rpartition(':')
   if environment_id.startswith('ALE/'):
-    require(f'gym:{name}', *_EXTRAS['ale_py'])
+    errors.require(f'gym:{name}', *_EXTRAS['ale_py'])
     package = 'ale_py'
   try:
     if package:
       own_modules.load(package)
     spec = gymnasium.spec(environment_id)
   except (ValueError, gymnasium.error.Error) as e:
-    near = nearest(environment_id, gymnasium.registry, 'gym:')
-    raise UnknownEnvironmentError(
+    near = errors.nearest(environment_id, gymnasium.registry, 'gym:')
+    raise errors.UnknownEnvironmentError(
       f'gym:{name} is not an environment of Gymnasium; nearest: {near} ({e})'
     ) from e
   for start, needs in _EXTRAS.items():
     if _module(spec).startswith(start):
-      require(f'gym:{name}', *needs)
+      errors.require(f'gym:{name}', *needs)
   return spec
 
 
 def _module(spec: registration.EnvSpec) -> str:
-  """Returns the start of where an environment's class is."""
+  """Returns a text that starts with the module of an environment's class."""
   entry = spec.entry_point
   return str(getattr(entry, '__module__', '') if callable(entry) else entry)
 

@@ -1,4 +1,4 @@
-"""One's own environments, by the function that makes them."""
+"""Environments of one's own, named by the function that makes them."""
 
 import inspect
 from collections.abc import Callable
@@ -7,8 +7,7 @@ import dm_env
 import gymnasium
 
 from programs import own_modules
-from programs.environments import gym
-from programs.environments.errors import UnknownEnvironmentError, nearest
+from programs.environments import errors, gym
 
 
 def check(name: str) -> None:
@@ -22,8 +21,8 @@ def make(name: str, seed: int) -> dm_env.Environment:
   Args:
     name: 'package.module:factory'. The factory may be a class; it returns a
       `dm_env.Environment` or a `gymnasium.Env`.
-    seed: a uint32, given to the factory if it has a parameter called `seed` or
-      a single one without a default.
+    seed: a uint32 for the factory, if it has a parameter called `seed` or
+      exactly one parameter without a default.
 
   Raises:
     UnknownEnvironmentError: there is no such factory, or it returns something
@@ -44,7 +43,7 @@ def make(name: str, seed: int) -> dm_env.Environment:
   if isinstance(environment, gymnasium.Env):
     return gym.GymnasiumEnvironment(environment, seed)
   if not isinstance(environment, dm_env.Environment):
-    raise UnknownEnvironmentError(
+    raise errors.UnknownEnvironmentError(
       f'module:{name} returned a {type(environment).__name__}, and must return '
       'a dm_env.Environment or a gymnasium.Env'
     )
@@ -54,18 +53,19 @@ def make(name: str, seed: int) -> dm_env.Environment:
 def _find_factory(name: str) -> Callable[..., object]:
   module_name, _, factory_name = name.partition(':')
   if not module_name or not factory_name:
-    raise UnknownEnvironmentError(
+    raise errors.UnknownEnvironmentError(
       f'module:{name} is incomplete; write module:PACKAGE.MODULE:FACTORY'
     )
   try:
     module = own_modules.load(module_name)
   except ValueError as e:
-    raise UnknownEnvironmentError(f'module:{name}: {e}') from e
+    raise errors.UnknownEnvironmentError(f'module:{name}: {e}') from e
   factory = getattr(module, factory_name, None)
   if not callable(factory):
     functions = [n for n, value in vars(module).items() if callable(value)]
-    raise UnknownEnvironmentError(
-      f'module:{name}: {module_name} has no function {factory_name}; '
-      f'nearest: {nearest(factory_name, functions, f"module:{module_name}:")}'
+    near = errors.nearest(factory_name, functions, f'module:{module_name}:')
+    raise errors.UnknownEnvironmentError(
+      f'module:{name}: {module_name} has no function {factory_name}; nearest: '
+      f'{near}'
     )
   return factory

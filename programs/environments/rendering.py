@@ -5,11 +5,11 @@ import os
 
 
 def use_no_screen() -> None:
-  """Sets what SDL and MuJoCo look at first, unless the user has set it.
+  """Has SDL and MuJoCo render off-screen, unless the user has chosen for them.
 
   Must run before either is imported. MuJoCo's own first choice, GLFW, aborts
-  the process where there is no display; without an off-screen library,
-  'disable' makes rendering an exception and leaves stepping alone.
+  the process if the machine has no display. Where no off-screen library is
+  installed, 'disable' makes rendering raise an exception, and stepping works.
   """
   os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
   if 'MUJOCO_GL' in os.environ:

@@ -1,19 +1,20 @@
-"""Gymnasium's spaces as dm_env's specs, and values from one to the other."""
+"""Converts Gymnasium's spaces to dm_env's specs, and values both ways."""
 
 import numpy as np
 from dm_env import specs
 from gymnasium import spaces
 
-from programs.environments.errors import UnfitEnvironmentError
+from programs.environments import errors
 
 
 def to_spec(space: spaces.Space, name: str):
   """Returns the spec, or nest of specs, of the values of a space.
 
   Args:
-    space: Box, Discrete, MultiDiscrete, MultiBinary, or a Dict or Tuple of
-      these to any depth. A Dict becomes a dict, a Tuple a tuple.
-    name: what the values are, for the specs and for errors.
+    space: a Box, Discrete, MultiDiscrete or MultiBinary space, or a Dict or
+      Tuple of such spaces, to any depth. A Dict becomes a dict, a Tuple a
+      tuple.
+    name: what the values are, such as 'action', for the specs and for errors.
 
   Raises:
     UnfitEnvironmentError: the space, or one inside it, is of another kind.
@@ -33,7 +34,7 @@ def to_spec(space: spaces.Space, name: str):
   elif isinstance(space, spaces.MultiBinary):
     low, high = 0, 1
   else:
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'{name}: a {type(space).__name__} space has no array spec. Wrap the '
       'environment so that it has a Box, Discrete, MultiDiscrete, MultiBinary, '
       'Dict or Tuple space here.'
@@ -44,12 +45,12 @@ def to_spec(space: spaces.Space, name: str):
 def to_arrays(space: spaces.Space, value, name: str = 'observation'):
   """Returns a space's value as the nest of arrays that `to_spec` describes.
 
-  Their shapes and dtypes are those of the value, right or wrong.
+  The arrays have the value's shapes and dtypes, even if these are wrong.
 
   Args:
-    space: of which kinds, see `to_spec`.
-    value: of the space.
-    name: what the value is, for errors.
+    space: a space that `to_spec` takes.
+    value: a value of the space.
+    name: what the value is, such as 'observation', for errors.
 
   Raises:
     UnfitEnvironmentError: a part of a Dict or Tuple is missing.
@@ -65,7 +66,7 @@ def to_arrays(space: spaces.Space, value, name: str = 'observation'):
       for i, s in enumerate(space.spaces)
     )
   if isinstance(space, spaces.Discrete):
-    # A DiscreteArray counts from 0, a Discrete space from where it likes.
+    # A DiscreteArray counts from 0, a Discrete space from its `start`.
     value = value - space.start
   return np.asarray(value)
 
@@ -74,7 +75,7 @@ def _part(value, key, name: str):
   try:
     return value[key]
   except (IndexError, KeyError, TypeError) as e:
-    raise UnfitEnvironmentError(
+    raise errors.UnfitEnvironmentError(
       f'the {name} has no part {key!r}, and its space does'
     ) from e
 
@@ -89,6 +90,6 @@ def to_action(space: spaces.Space, action):
     return space.dtype.type(action) + space.start
   action = np.asarray(action, space.dtype)
   if isinstance(space, spaces.Box):
-    # Scaling from [-1, 1] in float32 can end one ulp outside.
+    # By rounding, a scaled action may lie just outside the bounds.
     return np.asarray(np.clip(action, space.low, space.high))
   return action

@@ -9,7 +9,7 @@ import pytest
 
 from policies import video
 from programs import environments
-from programs.environments import pictures
+from programs.environments import errors, pictures
 
 
 def _play(path, env, num_steps):
@@ -70,5 +70,5 @@ def test_an_environment_that_draws_nothing_is_refused():
     def render(self):
       return None
 
-  with pytest.raises(environments.CannotRenderError, match='uint8'):
+  with pytest.raises(errors.CannotRenderError, match='uint8'):
     pictures.picture(Blind())

@@ -1,4 +1,4 @@
-"""What one's own code raises is shown with its traceback, and no wrong flag."""
+"""An error in one's own code is shown by its traceback, not as a wrong flag."""
 
 import sys
 
@@ -99,7 +99,6 @@ _STATEMENTS = {
 def run(tmp_path, monkeypatch, capsys):
   """Types a command that trains, up to where a run would begin."""
   monkeypatch.syspath_prepend(tmp_path)
-  # All that begins a run is there; the run is not.
   monkeypatch.setattr(
     launching,
     '_run',
@@ -144,7 +143,7 @@ def test_an_agent_that_raises_is_shown(run, tmp_path, where, kind):
   _check_traceback(error, kind, tmp_path)
 
 
-def test_what_ones_own_error_says_reaches_no_terminal_as_a_command(run):
+def test_the_text_of_ones_own_error_is_escaped_for_the_terminal(run):
   text = _ENVIRONMENT.format(statement="raise ValueError('\\x1b]0;mine\\x07')")
   code, error = run(text, 'reset', '--env=module:mine:Env', '--agent=dqn')
   assert code == 1
@@ -155,14 +154,14 @@ def test_what_ones_own_error_says_reaches_no_terminal_as_a_command(run):
 def _check_traceback(error, kind, folder):
   lines = error.splitlines()
   assert lines[0] == 'Traceback (most recent call last):'
-  # One's own code is what comes first.
+  # The traceback begins with one's own code.
   assert lines[1].startswith(f'  File "{folder}/mine.py"'), error
   kind = 'ModuleNotFoundError' if kind == 'ImportError' else kind
   assert lines[-2].startswith(f'{kind}: '), error
   assert lines[-1].startswith('launch.py: ')
 
 
-def test_a_module_that_is_no_python_is_shown(run, tmp_path):
+def test_a_module_with_a_syntax_error_is_shown(run, tmp_path):
   code, error = run('x = 1\ny = (', '', '--env=module:mine:Env')
   assert code == 1
   assert error.startswith(f'  File "{tmp_path}/mine.py", line 2'), error
@@ -186,7 +185,7 @@ def test_an_environment_that_is_registered_and_raises_is_shown(
   _check_traceback(error, kind, tmp_path)
 
 
-def test_code_that_does_not_raise_runs(run):
+def test_an_agent_that_does_not_raise_runs(run):
   text = _AGENT.format(statement='pass')
   argv = ['--env=gym:CartPole-v1', '--agent=module:mine', '--config=mine=2']
   assert run(text, '', *argv) == (0, '')
@@ -212,7 +211,7 @@ def test_a_name_that_means_nothing_is_a_wrong_flag(run, argv, message):
   assert error.count('\n') == 1
 
 
-def test_an_environment_that_gives_what_it_does_not_say_is_one_sentence(run):
+def test_an_observation_that_does_not_fit_its_space_is_one_sentence(run):
   text = _ENVIRONMENT.format(statement='pass').replace('sample()', 'low[:1]')
   code, error = run(text, '', '--env=module:mine:Env', '--agent=dqn')
   assert code == 2, error
@@ -220,8 +219,8 @@ def test_an_environment_that_gives_what_it_does_not_say_is_one_sentence(run):
   assert error.count('\n') == 1
 
 
-class _Act:
-  """Stands for a policy that was kept."""
+class _Policy:
+  """A policy that always takes action 0."""
 
   def reset(self):
     pass
@@ -231,12 +230,12 @@ class _Act:
 
 
 @pytest.mark.parametrize('where', ['constructor', 'reset', 'step'])
-def test_what_is_raised_while_a_policy_is_played_is_no_wrong_flag(
+def test_an_error_while_a_policy_is_played_is_no_wrong_flag(
   tmp_path, monkeypatch, where
 ):
   monkeypatch.syspath_prepend(tmp_path)
   monkeypatch.setenv('WHERE', where)
-  monkeypatch.setattr(play.policy, 'load', lambda path: _Act())
+  monkeypatch.setattr(play.policy, 'load', lambda path: _Policy())
   text = _ENVIRONMENT.format(statement="raise ValueError('mine')")
   (tmp_path / f'played_{where}.py').write_text(text)
   name = f'module:played_{where}:Env'
@@ -244,12 +243,12 @@ def test_what_is_raised_while_a_policy_is_played_is_no_wrong_flag(
     next(play.play(tmp_path, name, 0, 1))
 
 
-def test_an_environment_that_takes_long_is_said(run, monkeypatch):
+def test_a_slow_environment_is_named(run, monkeypatch):
   monkeypatch.setattr(settings, '_SLOW_SECONDS', 0.0)
   text = _ENVIRONMENT.format(statement='__import__("time").sleep(0.2)')
   code, error = run(text, 'reset', '--env=module:mine:Env', '--agent=dqn')
-  said = 'nothing starts before --env=module:mine:Env has made a step'
-  assert (code, error) == (0, f'launch.py: {said}\n')
+  expected = 'nothing starts before --env=module:mine:Env has made a step'
+  assert (code, error) == (0, f'launch.py: {expected}\n')
 
 
 def test_ctrl_c_in_ones_own_code_goes_through():
@@ -258,15 +257,15 @@ def test_ctrl_c_in_ones_own_code_goes_through():
 
 
 @pytest.mark.parametrize(
-  'config, named',
+  'config, setting',
   [
-    ('min_replay_size=2', ['min_replay_size=2', '10 or more']),
-    ('min_replay_size=200,max_replay_size=100', ['max_replay_size=100']),
-    ('batch_size=0', ['batch_size']),
+    ('min_replay_size=2', 'min_replay_size=2'),
+    ('min_replay_size=200,max_replay_size=100', 'max_replay_size=100'),
+    ('batch_size=0', 'batch_size'),
   ],
 )
-def test_settings_of_an_agent_of_ones_own_that_reverb_refuses_are_wrong(
-  run, config, named
+def test_settings_of_ones_own_agent_that_reverb_refuses_are_a_wrong_flag(
+  run, config, setting
 ):
   text = _AGENT.format(statement='pass')
   argv = ['--env=gym:CartPole-v1', '--agent=module:mine', f'--config={config}']
@@ -274,10 +273,10 @@ def test_settings_of_an_agent_of_ones_own_that_reverb_refuses_are_wrong(
   assert code == 2, error
   assert error.startswith('launch.py: --config: ')
   assert error.count('\n') == 1
-  assert named[0] in error
+  assert setting in error
 
 
-def test_a_module_that_is_there_and_lacks_another_is_no_wrong_flag(
+def test_a_module_that_imports_a_missing_one_is_no_wrong_flag(
   tmp_path, monkeypatch
 ):
   (tmp_path / 'lacking.py').write_text('import lacking_too')

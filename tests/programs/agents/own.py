@@ -1,4 +1,4 @@
-"""One's own agent: DQN with another of Acme's losses."""
+"""An agent of one's own: DQN with another of Acme's losses."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Agents refuse what they cannot do, before anything starts."""
+"""Agents refuse environments and programs that they cannot learn in."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_observations_that_an_agent_cannot_take_are_refused(
     ),
   ],
 )
-def test_a_refusal_says_in_a_few_words_what_there_is(actions, expected):
+def test_a_refusal_describes_the_environments_actions(actions, expected):
   reward = specs.Array((), np.float32)
   spec = specs.EnvironmentSpec(reward, actions, reward, reward)
   with pytest.raises(ValueError, match=f'this environment has {expected};'):
@@ -123,7 +123,7 @@ def test_the_table_has_a_line_for_each_agent():
     ('module:no_default', 'needs a default'),
   ],
 )
-def test_an_agent_that_is_none_is_refused(
+def test_a_name_without_an_agent_is_refused(
   agent, expected, tmp_path, monkeypatch
 ):
   for name, text in {
@@ -168,7 +168,7 @@ def test_ones_own_agent_is_checked_as_others_are():
     agents.make_config(name, 'min_replay_size=9')
 
 
-def test_an_agent_that_makes_something_else_is_refused(tmp_path, monkeypatch):
+def test_an_agent_that_returns_no_parts_is_refused(tmp_path, monkeypatch):
   (tmp_path / 'makes_none.py').write_text("""
 import dataclasses
 from programs.agents.shared import description

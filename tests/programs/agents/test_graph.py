@@ -9,8 +9,8 @@ from tests import helpers
 from tests.programs import samples, stepping
 from tests.programs.data import recordings
 
-# What the first episodes bring is enough for a step, and all that replay takes
-# before one.
+# Replay lets actors write just so many steps before the learner's first step
+# that these episodes fit, and are enough for it.
 _PENDULUM = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=190'
 _CATCH = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=31'
 _SEQUENCES = 'hidden_layer_sizes=(8,),batch_size=2'
@@ -28,7 +28,7 @@ _GRAPHS = [
   ('r2d2', 'bsuite:catch/0', 20, _SEQUENCES + ',min_replay_size=20'),
   ('impala', 'bsuite:catch/0', 2, _SEQUENCES + ',sequence_length=5'),
 ]
-# In `test_offline`.
+# These are in `test_offline`.
 _ELSEWHERE = {'bc'}
 
 
@@ -40,7 +40,7 @@ def test_every_agent_is_here():
 def test_acts_learns_and_is_evaluated(
   agent, env, num_episodes, config, tmp_path
 ):
-  run = dataclasses.replace(
+  settings = dataclasses.replace(
     samples.SETTINGS,
     agent=agent,
     env=env,
@@ -50,8 +50,12 @@ def test_acts_learns_and_is_evaluated(
   )
   if agents.find(agent).learns_from.needs_demonstrations:
     recordings.record(tmp_path / 'teacher', env, 2)
-    run = dataclasses.replace(run, demonstrations=str(tmp_path / 'teacher'))
-  with stepping.launched(run.make_program(tmp_path), serialize=True) as program:
+    settings = dataclasses.replace(
+      settings, demonstrations=str(tmp_path / 'teacher')
+    )
+  with stepping.launched(
+    settings.make_program(tmp_path), serialize=True
+  ) as program:
     learner = stepping.client(program, 'learner')
     actor = stepping.client(program, 'actor')
     variables = stepping.client(program, 'variable_server')

@@ -1,4 +1,4 @@
-"""Settings that cannot be had are one sentence that names them."""
+"""Settings outside their limits are refused in one sentence that names them."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_the_defaults_are_within_the_limits(agent):
     ('d4pg', 'num_atoms=1', 'num_atoms=1'),
   ],
 )
-def test_settings_that_cannot_be_had_are_named(agent, settings, message):
+def test_settings_outside_their_limits_are_refused(agent, settings, message):
   with pytest.raises(ValueError, match=message) as caught:
     agents.make_config(agent, settings)
   assert '\n' not in str(caught.value)
@@ -67,5 +67,5 @@ def test_settings_that_cannot_be_had_are_named(agent, settings, message):
     ('d4pg', 'vmin=-9'),
   ],
 )
-def test_settings_at_the_limit_are_taken(agent, settings):
+def test_settings_at_their_limits_are_taken(agent, settings):
   agents.make_config(agent, settings)

@@ -1,4 +1,4 @@
-"""Pictures reach the convolutions in [0, 1] and with their channels last."""
+"""Images reach the convolutions in [0, 1] and with their channels last."""
 
 import compat  # noqa: F401
 
@@ -20,7 +20,7 @@ from programs.agents.shared import networks, spaces
     (np.int32, 0, 65535),
   ],
 )
-def test_pictures_of_any_range_look_alike(dtype, low, high):
+def test_images_of_any_range_are_scaled_alike(dtype, low, high):
   levels = np.random.default_rng(0).integers(0, 16, (2, 6, 5, 3))
   spec = specs.BoundedArray((6, 5, 3), dtype, low, high)
   images = (low + levels / 15 * (high - low)).astype(dtype)
@@ -46,7 +46,7 @@ def test_each_channel_has_a_range_of_its_own():
     (specs.BoundedArray((6, 6, 1), np.float32, 5, 5), 100),
   ],
 )
-def test_without_a_range_a_byte_has_256_values_and_others_stay(spec, expected):
+def test_without_bounds_bytes_are_scaled_and_others_stay(spec, expected):
   images = np.full((1, 6, 6, 1), 100, spec.dtype)
   np.testing.assert_allclose(networks.pixels(spec, images), expected, 1e-6)
 

@@ -1,4 +1,4 @@
-"""An agent's settings from text: typed, and refused where they are wrong."""
+"""An agent's settings are read from a text, or refused where they are wrong."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_fields_are_replaced(text, changes):
     ('dueling', "'dueling' is not of the form field=value"),
   ],
 )
-def test_what_is_wrong_is_named(text, expected):
+def test_a_wrong_setting_is_refused_by_its_name(text, expected):
   with pytest.raises(ValueError) as error:
     overrides.apply(_Config(), text)
   assert expected in str(error.value)

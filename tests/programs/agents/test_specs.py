@@ -1,10 +1,10 @@
-"""Each agent with each kind of action and observation: it works or refuses.
+"""Each agent takes each kind of action and observation, or refuses it.
 
 No process runs and nothing is compiled: networks, policies and learner steps
 are traced for their shapes.
 """
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import gymnasium
 import jax
@@ -71,12 +71,12 @@ _OBSERVATIONS = {
     'nested',
   ),
 }
-# The others have a torso as PPO has.
+# All observations are traced for these; the others have the torso of PPO.
 _ALL_TRACED = ('d4pg', 'ppo')
 _TRACED = [(a, 'float16') for a in agents.AGENTS if a != 'impala']
 # Their learners use `pmap`, which cannot be traced.
 _NOT_TRACED = ('impala', 'r2d2')
-# Seconds to trace, where the others take parts of one.
+# These take seconds to trace, the others less than one.
 _SLOW = ('ail', 'd4pg', 'value_dice')
 
 
@@ -94,7 +94,7 @@ class _Random(gymnasium.Env):
 
 
 class _Zeros:
-  """Stands for demonstrations."""
+  """Has the interface of `Demonstrations`, and yields zeros."""
 
   def __init__(self, spec):
     self._spec = spec
@@ -111,7 +111,7 @@ class _Zeros:
 
 
 class _Fixed:
-  """Has a learner's variables as they are now."""
+  """A variable source with the variables that a learner has now."""
 
   def __init__(self, learner):
     self._variables = learner.get_variables(['', 'network'])[:1]
@@ -135,7 +135,7 @@ def _adapted(observations, actions):
 
 
 def _make(agent, environment):
-  """Returns an experiment and what stands for demonstrations."""
+  """Returns an experiment, and zeros for demonstrations."""
   spec = specs.make_environment_spec(environment)
   zeros = _Zeros(spec)
   parts = agents.make_parts(agent, spec, agents.make_config(agent), zeros)
@@ -163,7 +163,9 @@ def _trace_policies(agent, made, observation):
       spec,
       source or variable_tables.idle_learner(made, spec, key),
     )
-    return actor._policy(actor._params, observation, actor._init(key))[0]
+    functions = acme_internals.pure_functions(actor)
+    params = acme_internals.parameters(actor)
+    return functions.select_action(params, observation, functions.init(key))[0]
 
   return [jax.eval_shape(lambda e=e: act(e)) for e in (False, True)]
 

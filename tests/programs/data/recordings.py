@@ -1,4 +1,4 @@
-"""Episodes recorded by an actor that acts at random."""
+"""Records episodes of an actor that acts at random."""
 
 import numpy as np
 from acme import core, environment_loop, specs
@@ -31,7 +31,7 @@ class _RandomActor(core.Actor):
 
 
 def record(run_dir, env: str, num_episodes: int):
-  """Returns the demonstrations, and the returns of the episodes in order."""
+  """Records episodes; returns the demonstrations and the episodes' returns."""
   environment = environments.make_environment_factory(env)(0)
   spec = specs.make_environment_spec(environment)
   loop = environment_loop.EnvironmentLoop(

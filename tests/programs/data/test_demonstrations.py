@@ -1,4 +1,4 @@
-"""Recorded episodes come back whole, the last ones, where they fit."""
+"""Recorded episodes are read whole, and refused where they do not fit."""
 
 import itertools
 
@@ -56,7 +56,7 @@ def test_another_environment_is_refused(tmp_path):
     type(other)(str(tmp_path), other.environment_spec).load()
 
 
-def test_minaris_datasets_are_read(tmp_path, monkeypatch):
+def test_a_dataset_of_minari_is_read(tmp_path, monkeypatch):
   monkeypatch.setenv('MINARI_DATASETS_PATH', str(tmp_path))
   environment = minari.DataCollector(gymnasium.make('Pendulum-v1'))
   for seed in range(3):
@@ -74,13 +74,15 @@ def test_minaris_datasets_are_read(tmp_path, monkeypatch):
   transitions = dataset.load(2)
   assert transitions.observation.shape == (400, 3)
   assert transitions.reward[-1] == np.float32(reward)
-  np.testing.assert_array_equal(transitions.action, 1)  # Of 2, the highest.
-  np.testing.assert_array_equal(transitions.discount, 1)  # None had ended.
+  # An action of 2 is the highest, which is 1 for agents.
+  np.testing.assert_array_equal(transitions.action, 1)
+  # The episodes were cut off; none came to an end.
+  np.testing.assert_array_equal(transitions.discount, 1)
   with pytest.raises(ValueError, match='minari download pendulum/none-v0'):
     demonstrations.Demonstrations('minari:pendulum/none-v0', spec).load()
 
 
-def test_a_torn_file_is_named(tmp_path):
+def test_a_torn_file_is_refused_by_its_name(tmp_path):
   dataset, _ = recordings.record(tmp_path, 'gym:CartPole-v1', 1)
   (path,) = tmp_path.glob('episodes/*.npz')
   path.write_bytes(path.read_bytes()[:100])
@@ -89,7 +91,7 @@ def test_a_torn_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['reward/0', 'observation/0', 'action/0'])
-def test_what_is_not_finite_is_refused_with_its_file_and_step(tmp_path, name):
+def test_a_nan_is_refused_with_its_file_and_step(tmp_path, name):
   dataset, _ = recordings.record(tmp_path, 'gym:Pendulum-v1', 2)
   *_, path = sorted((tmp_path / 'episodes').glob('*.npz'))
   with np.load(path) as file:

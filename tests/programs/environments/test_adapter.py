@@ -1,4 +1,4 @@
-"""What environments give and take reaches agents whole, or is refused."""
+"""Observations, rewards and actions are converted without loss, or refused."""
 
 import compat  # noqa: F401
 
@@ -12,33 +12,33 @@ from gymnasium import spaces
 
 from nodes import finite
 from programs import environments
-from programs.environments import gym
+from programs.environments import errors, gym
 from run_files import metric_names
 
 
 class _Env(gymnasium.Env):
-  """Gives what it is told, and remembers what it was given."""
+  """Gives the observations that a test chose, and keeps the actions."""
 
   def __init__(self, observations, values, actions=None, reward=1.0):
     self.observation_space = observations
     self.action_space = actions or spaces.Discrete(2)
     self.values, self.reward = list(values), reward
-    self.given = []
+    self.actions = []
 
   def reset(self, *, seed=None, options=None):
     return self.values.pop(0), {}
 
   def step(self, action):
-    self.given.append(action)
+    self.actions.append(action)
     return self.values.pop(0), self.reward, False, False, {}
 
 
 class _DmEnv(dm_env.Environment):
-  """Rewards are int[1]."""
+  """Has rewards of int[1], and keeps the last action."""
 
   def __init__(self, observation_spec, action_spec, value=None):
     self._specs = observation_spec, action_spec
-    self.value, self.given = value, None
+    self.value, self.action = value, None
 
   def observation_spec(self):
     return self._specs[0]
@@ -53,7 +53,7 @@ class _DmEnv(dm_env.Environment):
     return dm_env.restart(self.value)
 
   def step(self, action):
-    self.given = action
+    self.action = action
     return dm_env.termination([3], self.value)
 
 
@@ -117,21 +117,21 @@ def test_observations_keep_their_values(space, value, dtype):
     (spaces.Tuple([_box(), _box()]), (np.ones(2),), 'has no part 1'),
   ],
 )
-def test_an_observation_that_is_not_of_its_space_is_named(
+def test_an_observation_outside_its_space_is_refused_by_its_name(
   space, value, message
 ):
   environment = _adapt(_Env(space, [value]))
-  with pytest.raises(environments.UnfitEnvironmentError, match=message):
+  with pytest.raises(errors.UnfitEnvironmentError, match=message):
     environment.reset()
 
 
-def test_an_observation_is_looked_at_at_each_step():
+def test_each_steps_observation_is_checked():
   environment = _adapt(_Env(_box(), [np.ones(2), np.full(2, 1e39)]))
-  with pytest.raises(environments.UnfitEnvironmentError, match='1e.39'):
+  with pytest.raises(errors.UnfitEnvironmentError, match='1e.39'):
     environments.try_out(environment)
 
 
-def test_an_observation_outlives_the_array_that_it_came_in():
+def test_an_observation_is_a_copy():
   array = np.ones(2, np.float32)
   first = _adapt(_Env(_box(), [array])).reset().observation
   array[:] = 0
@@ -145,7 +145,7 @@ def test_a_reward_is_one_number(reward):
   environment = _adapt(_Env(_box(), [np.ones(2)] * 2, reward=reward))
   environment.reset()
   if reward in ('2', None, 1e39):
-    with pytest.raises(environments.UnfitEnvironmentError, match='the reward'):
+    with pytest.raises(errors.UnfitEnvironmentError, match='the reward'):
       environment.step(0)
     return
   found = environment.step(0).reward
@@ -153,7 +153,7 @@ def test_a_reward_is_one_number(reward):
 
 
 @pytest.mark.parametrize(
-  'space, action, given',
+  'space, action, expected',
   [
     (_box(shape=()), [0.5], 0.5),
     (_box(shape=(1, 1), high=3), [0.5], [[2.0]]),
@@ -172,7 +172,7 @@ def test_a_reward_is_one_number(reward):
   ],
 )
 def test_an_action_reaches_the_environment_in_its_own_form(
-  space, action, given
+  space, action, expected
 ):
   env = _Env(_box(), [np.ones(2)] * 2, space)
   environment = _adapt(env)
@@ -180,12 +180,12 @@ def test_an_action_reaches_the_environment_in_its_own_form(
   action = np.asarray(action, environment.action_spec().dtype)
   assert action.shape == environment.action_spec().shape
   environment.step(action)
-  (found,) = env.given
+  (found,) = env.actions
   assert space.contains(found)
-  np.testing.assert_array_equal(found, given)
+  np.testing.assert_array_equal(found, expected)
 
 
-def test_what_float32_does_not_hold_may_be_left_out_as_what_is_not_finite():
+def test_an_observation_too_great_for_float32_may_be_left_out():
   watch = finite.Watch(stop=False)
   values = [np.full(2, 1e300), np.ones(2)]
   environment = _adapt(_Env(_box(np.float64), values))
@@ -203,11 +203,11 @@ def test_actions_in_a_dict_are_adapted_one_by_one():
   assert spec['b'].num_values == 4
   environment.reset()
   environment.step({'a': np.array([0, 1], np.float32), 'b': np.int32(3)})
-  np.testing.assert_array_equal(env.given[0]['a'], [[1, 3]])
-  np.testing.assert_array_equal(env.given[0]['b'], [3])
+  np.testing.assert_array_equal(env.actions[0]['a'], [[1, 3]])
+  np.testing.assert_array_equal(env.actions[0]['b'], [3])
 
 
-def test_an_environment_of_dm_env_is_adapted_alike():
+def test_an_environment_of_dm_env_is_adapted_too():
   value = {'x': np.ones(2, ml_dtypes.bfloat16), 'y': (True, 2**30)}
   spec = {
     'x': specs.Array((2,), ml_dtypes.bfloat16),
@@ -219,13 +219,13 @@ def test_an_environment_of_dm_env_is_adapted_alike():
   assert observation['x'].dtype == np.float32
   assert [x.dtype for x in observation['y']] == [bool, np.int32]
   timestep = environment.step(np.array([0.0], np.float32))
-  assert env.given == 5.0
+  assert env.action == 5.0
   assert (timestep.reward, timestep.reward.shape) == (3, ())
   assert timestep.discount == 0
   environment.reward_spec().validate(timestep.reward)
   environment.discount_spec().validate(timestep.discount)
   env.value = {'x': np.ones(2)}
-  with pytest.raises(environments.UnfitEnvironmentError, match='structure'):
+  with pytest.raises(errors.UnfitEnvironmentError, match='structure'):
     environment.reset()
 
 
@@ -237,29 +237,29 @@ def test_an_environment_of_dm_env_is_adapted_alike():
     specs.Array((), complex),
   ],
 )
-def test_what_is_no_number_is_refused(spec):
-  with pytest.raises(environments.UnfitEnvironmentError, match='observation/a'):
+def test_a_spec_of_anything_but_numbers_is_refused(spec):
+  with pytest.raises(errors.UnfitEnvironmentError, match='observation/a'):
     _adapt(_DmEnv({'a': spec}, specs.DiscreteArray(2)))
 
 
 @pytest.mark.parametrize(
-  'given, message',
+  'step, message',
   [
     ((np.ones(2), 1.0, True, {}), r'step\(\) gives a tuple of 4; Gymnasium'),
     (None, r'step\(\) gives a NoneType; Gymnasium'),
   ],
 )
-def test_a_step_of_older_gyms_form_is_named(given, message, monkeypatch):
+def test_a_step_of_older_gyms_form_is_refused(step, message, monkeypatch):
   env = _Env(_box(), [np.ones(2)])
-  monkeypatch.setattr(env, 'step', lambda action: given)
-  with pytest.raises(environments.UnfitEnvironmentError, match=message):
+  monkeypatch.setattr(env, 'step', lambda action: step)
+  with pytest.raises(errors.UnfitEnvironmentError, match=message):
     environments.try_out(_adapt(env))
 
 
-def test_what_is_no_spec_and_no_timestep_is_named(monkeypatch):
-  with pytest.raises(environments.UnfitEnvironmentError, match='no spec of dm'):
+def test_anything_but_a_spec_or_a_timestep_is_refused(monkeypatch):
+  with pytest.raises(errors.UnfitEnvironmentError, match='no spec of dm'):
     _adapt(_DmEnv(None, specs.DiscreteArray(2)))
   env = _DmEnv(specs.Array((), float), specs.DiscreteArray(2), 1.0)
   monkeypatch.setattr(env, 'reset', lambda: (1.0, 0.0))
-  with pytest.raises(environments.UnfitEnvironmentError, match='gives a tuple'):
+  with pytest.raises(errors.UnfitEnvironmentError, match='gives a tuple'):
     environments.try_out(_adapt(env))

@@ -1,3 +1,5 @@
+"""Environments are made by name, with a seed, in the form that agents take."""
+
 import compat  # noqa: F401
 
 import cloudpickle
@@ -11,13 +13,13 @@ from dm_env import specs
 from gymnasium import spaces
 
 from programs import environments
-from programs.environments import gym, rendering
+from programs.environments import errors, gym, rendering
 
 _HERE = f'module:{__name__}'
 
 
 class Scripted(gymnasium.Env):
-  """Ends at its third step as told, and remembers what it was given."""
+  """Ends at its third step, as `ending` says; keeps seeds and actions."""
 
   observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
   action_space = spaces.Box(-2.0, 6.0, (1,), np.float32)
@@ -155,7 +157,7 @@ def test_step_begins_an_episode_before_reset_and_after_the_last_step():
   assert kinds == [first, mid, mid, last, first]
 
 
-def test_continuous_actions_are_canonical():
+def test_continuous_actions_are_between_minus_one_and_one():
   environment = _make('gym:Pendulum-v1')
   expected = specs.BoundedArray((1,), np.float32, -1.0, 1.0, 'action')
   assert environment.action_spec() == expected
@@ -164,14 +166,14 @@ def test_continuous_actions_are_canonical():
 def test_actions_are_scaled_and_clipped():
   environment = _make(f'{_HERE}:returns_gymnasium')
   environment.reset()
-  given = np.array([[-1.0], [0.5], [3.0]], np.float32)
-  for action in given:
+  actions = np.array([[-1.0], [0.5], [3.0]], np.float32)
+  for action in actions:
     environment.step(action)
   np.testing.assert_allclose(
     environment.unwrapped.actions, [[-2.0], [4.0], [6.0]]
   )
-  # The agent's own array is what goes into replay.
-  np.testing.assert_array_equal(given, [[-1.0], [0.5], [3.0]])
+  # Replay gets the agent's own array, so that it must stay as it is.
+  np.testing.assert_array_equal(actions, [[-1.0], [0.5], [3.0]])
 
 
 def test_actions_without_real_bounds_are_left_alone():
@@ -229,7 +231,7 @@ def test_own_factory_gets_the_seed_if_it_takes_one(factory, start):
 
 
 def test_own_factory_must_return_an_environment():
-  with pytest.raises(environments.UnknownEnvironmentError, match='a str'):
+  with pytest.raises(errors.UnknownEnvironmentError, match='a str'):
     _make(f'{_HERE}:returns_nonsense')
 
 
@@ -238,7 +240,7 @@ def test_own_factory_must_return_an_environment():
   [({'EGL', 'OSMesa'}, 'egl'), ({'OSMesa'}, 'osmesa'), (set(), 'disable')],
 )
 def test_mujoco_renders_off_screen(monkeypatch, libraries, backend):
-  # Set before it is removed, so that what the test sets is undone as well.
+  # It is set before it is removed, so that pytest undoes what the test sets.
   monkeypatch.setenv('MUJOCO_GL', '')
   monkeypatch.delenv('MUJOCO_GL')
   monkeypatch.setattr(

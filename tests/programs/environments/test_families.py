@@ -41,7 +41,7 @@ def _validate(spec, value):
 
 
 def _run(name, num_steps, seed):
-  """Steps a new environment at random; returns all that it showed."""
+  """Steps a new environment at random; returns rewards and observations."""
   environments.check_environment(name)
   environment = environments.make_environment_factory(name)(seed)
   rng = np.random.default_rng(0)
@@ -60,7 +60,7 @@ def _run(name, num_steps, seed):
 
 
 @pytest.mark.parametrize('name', _NAMES)
-def test_steps_keep_to_the_specs_and_repeat_with_the_seed(name):
+def test_steps_keep_to_the_specs_and_are_the_same_with_the_same_seed(name):
   seen = _run(name, num_steps=200, seed=2**32 - 1)
   again = _run(name, num_steps=50, seed=2**32 - 1)
   tree.map_structure(np.testing.assert_array_equal, seen[:50], again)

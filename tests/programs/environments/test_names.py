@@ -23,12 +23,10 @@ from programs.environments import errors
   ],
 )
 def test_unknown_name_is_one_sentence(name, sentence):
-  with pytest.raises(
-    environments.UnknownEnvironmentError, match=sentence
-  ) as caught:
+  with pytest.raises(errors.UnknownEnvironmentError, match=sentence) as caught:
     environments.check_environment(name)
   assert '\n' not in str(caught.value)
-  with pytest.raises(environments.UnknownEnvironmentError):
+  with pytest.raises(errors.UnknownEnvironmentError):
     environments.make_environment_factory(name)(0)
 
 
@@ -49,7 +47,7 @@ def test_missing_extra_comes_with_its_command(monkeypatch, name, module, extra):
     'find_spec',
     lambda n: None if n == module else find_spec(n),
   )
-  with pytest.raises(environments.UnknownEnvironmentError) as caught:
+  with pytest.raises(errors.UnknownEnvironmentError) as caught:
     environments.check_environment(name)
   assert f'{name} needs {module}, which' in str(caught.value)
   assert f"pip install -e '.[{extra}]'" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as specs, and their values both ways."""
+"""Gymnasium's spaces become specs, and their values are converted both ways."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ from programs.environments import spaces as spaces_lib
   ],
   ids=lambda value: type(value).__name__,
 )
-def test_space_has_its_spec_and_values_go_both_ways(space, expected):
+def test_a_space_becomes_a_spec_and_its_values_go_both_ways(space, expected):
   spec = spaces_lib.to_spec(space, 'x')
   tree.map_structure(
     lambda a, b: np.testing.assert_equal(a.replace(name=None), b),
