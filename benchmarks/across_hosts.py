@@ -18,7 +18,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import jax
 from absl import app, flags
@@ -43,6 +43,20 @@ _PEERS = (
   peers.Courier,
 )
 _HEADER = 'Gbit/s      MB  way            ms, median   MB received   times ours'
+
+
+class Row(NamedTuple):
+  """The medians for one way to move weights.
+
+  Attributes:
+    peer: the way's name.
+    milliseconds: from the start of a push until the last reader has it.
+    received_mb: what the readers' network card received, in 10^6 bytes.
+  """
+
+  peer: str
+  milliseconds: float
+  received_mb: float
 
 
 def _on(namespace: str, make: Callable[[], dict]) -> dict[str, Callable]:
@@ -99,17 +113,13 @@ def _reading(peer: peers.Peer, address: str, values: peers.Nest) -> dict:
 
 def measure(
   net: network.Network, make_peer: Callable[[], peers.Peer], megabytes: float
-) -> dict[str, Any]:
+) -> Row:
   """Times one way to move weights.
 
   Args:
     net: the two hosts.
     make_peer: makes the way to move weights.
     megabytes: the size of the weights, in 10^6 bytes.
-
-  Returns:
-    The peer's name, and the medians of the milliseconds and the megabytes
-    received, for a push.
   """
   values = peers.make_values(megabytes, _LEAVES)
   peer = make_peer()
@@ -139,11 +149,11 @@ def measure(
       role.close()
     for namespace in (a, b):
       shutil.rmtree(os.path.join(_MEMORY, namespace), ignore_errors=True)
-  return {
-    'peer': peer.name,
-    'ms': statistics.median(seconds) * 1e3,
-    'mb': statistics.median(received) / 1e6,
-  }
+  return Row(
+    peer.name,
+    statistics.median(seconds) * 1e3,
+    statistics.median(received) / 1e6,
+  )
 
 
 def main(_) -> None:
@@ -159,11 +169,11 @@ def main(_) -> None:
         with network.connected() as net:
           net.limit(f'{gigabits}gbit')
           row = measure(net, make_peer, megabytes)
-        ours = ours or row['ms']
+        ours = ours or row.milliseconds
         print(
-          f'{gigabits:>6} {megabytes:>7g}  {row["peer"]:<13} '
-          f'{row["ms"]:>11,.1f} {row["mb"]:>13,.1f} '
-          f'{row["ms"] / ours:>12.1f}',
+          f'{gigabits:>6} {megabytes:>7g}  {row.peer:<13} '
+          f'{row.milliseconds:>11,.1f} {row.received_mb:>13,.1f} '
+          f'{row.milliseconds / ours:>12.1f}',
           flush=True,
         )
 

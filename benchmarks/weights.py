@@ -10,6 +10,7 @@ Prints a table and the ratios to the peers, and writes `docs/images/weights.csv`
 and `docs/images/weights.png`.
 """
 
+import dataclasses
 import pathlib
 import statistics
 import time
@@ -104,16 +105,13 @@ def _await_news(check: Callable[[], Any]) -> float:
 
 def measure(
   make_peer: Callable[[], peers.Peer], megabytes: float, readers: int
-) -> dict[str, Any]:
+) -> weights_report.Row:
   """Times one peer with one payload and one number of readers.
 
   Args:
     make_peer: makes the peer; called again for each reader's process.
     megabytes: the size of the weights, in 10^6 bytes.
     readers: how many pull at the same time.
-
-  Returns:
-    A row of the table; `weights_report` names its columns.
   """
   values = peers.make_values(megabytes, _LEAVES.value)
   peer = make_peer()
@@ -127,22 +125,22 @@ def measure(
       for _ in range(readers)
     ]
     roles.extend(crowd)
-    size = sum(leaf.nbytes for leaf in values.values())
-    return {
-      'payload_mb': megabytes,
-      'readers': readers,
-      'peer': peer.name,
-      **_time_pulls(pusher, crowd, size),
-      **_time_news(pusher, crowd[0]),
-    }
+    row = weights_report.Row(megabytes, readers, peer.name)
+    row = _time_pulls(row, pusher, crowd, _size(values))
+    return _time_news(row, pusher, crowd[0])
   finally:
     for role in reversed(roles):
       role.close()
 
 
+def _size(values: peers.Nest) -> int:
+  return sum(leaf.nbytes for leaf in values.values())
+
+
 def _time_pulls(
-  pusher: crew.Role, crowd: list[crew.Role], size: int
-) -> dict[str, float | None]:
+  row: weights_report.Row, pusher: crew.Role, crowd: list[crew.Role], size: int
+) -> weights_report.Row:
+  """Returns the row with the times of pushes, and of pulls by all readers."""
   pushes, blocked, pulls, received = [], [], [], []
   for repeat in range(_REPEATS.value + 1):
     start, end, wait = pusher.call('push')
@@ -162,47 +160,50 @@ def _time_pulls(
       sum(after) - sum(before) if is_counted else size * len(crowd)
     )
   p50 = statistics.median(pulls)
-  return {
-    'push_ms': statistics.median(pushes) * 1e3,
-    'blocked_ms': statistics.median(blocked) * 1e3 if blocked else None,
-    'pull_p50_ms': p50 * 1e3,
-    'pull_p99_ms': float(np.quantile(pulls, 0.99)) * 1e3,
-    'pull_gb_s': size / p50 / 1e9,
-    'wire_mb': statistics.median(received) / 1e6,
-    'news_ms': (statistics.median(pushes) + p50) * 1e3,
-  }
+  return dataclasses.replace(
+    row,
+    push_ms=statistics.median(pushes) * 1e3,
+    blocked_ms=statistics.median(blocked) * 1e3 if blocked else None,
+    pull_p50_ms=p50 * 1e3,
+    pull_p99_ms=float(np.quantile(pulls, 0.99)) * 1e3,
+    pull_gb_s=size / p50 / 1e9,
+    wire_mb=statistics.median(received) / 1e6,
+    # Peers without versions push and then pull.
+    news_ms=(statistics.median(pushes) + p50) * 1e3,
+  )
 
 
-def _time_news(pusher: crew.Role, reader: crew.Role) -> dict[str, float]:
-  """Times the news of a version, for peers that have versions.
-
-  For others the row says what `_time_pulls` found, a push and then a pull.
-  """
+def _time_news(
+  row: weights_report.Row, pusher: crew.Role, reader: crew.Role
+) -> weights_report.Row:
+  """Returns the row with the times of news, for a peer that has versions."""
   no_news = reader.call('no_news')
   if no_news is None:
-    return {}
+    return row
   delays = []
   for _ in range(_REPEATS.value):
     reader.call('expect')
     reader.start('news')
     start = pusher.call('push')[0]
     delays.append(reader.result() - start)
-  return {
-    'no_news_us': no_news * 1e6,
-    'news_ms': statistics.median(delays) * 1e3,
-  }
+  return dataclasses.replace(
+    row,
+    no_news_us=no_news * 1e6,
+    news_ms=statistics.median(delays) * 1e3,
+  )
 
 
-def _memcpy(megabytes: float, readers: int) -> dict[str, Any]:
+def _memcpy(megabytes: float, readers: int) -> weights_report.Row:
+  """Returns a row for a plain copy, which no way can be faster than."""
   values = peers.make_values(megabytes, _LEAVES.value)
   seconds = min(peers.memcpy_seconds(values) for _ in range(5))
-  return {
-    'payload_mb': megabytes,
-    'readers': readers,
-    'peer': 'memcpy',
-    'pull_p50_ms': seconds * 1e3,
-    'pull_gb_s': sum(leaf.nbytes for leaf in values.values()) / seconds / 1e9,
-  }
+  return weights_report.Row(
+    megabytes,
+    readers,
+    'memcpy',
+    pull_p50_ms=seconds * 1e3,
+    pull_gb_s=_size(values) / seconds / 1e9,
+  )
 
 
 def main(_) -> None:

@@ -1,6 +1,7 @@
 """Shows what `benchmarks.weights` measured: as a table, a CSV and a picture."""
 
 import csv
+import dataclasses
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +10,41 @@ import matplotlib
 
 from benchmarks.support import peers
 
-Row = dict[str, Any]
 
-# Times are in milliseconds; that of `no news`, a check that finds no newer
-# version, is in microseconds. `news` lasts from the start of a push until the
-# first reader has it. `wire MB` came over the network to all readers together.
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """What one peer did with one payload and number of readers.
+
+  A figure that the peer does not have is None.
+
+  Attributes:
+    payload_mb: the size of the weights, in 10^6 bytes.
+    readers: how many readers pulled at the same time.
+    peer: the peer's name.
+    push_ms: milliseconds of a push, the median.
+    blocked_ms: milliseconds for which the learner could not go on, the median.
+    pull_p50_ms: milliseconds of a pull, the median.
+    pull_p99_ms: milliseconds of a pull, the 99th percentile.
+    pull_gb_s: the payload over the median of a pull, in 10^9 bytes a second.
+    news_ms: milliseconds from the start of a push until a reader has it.
+    no_news_us: microseconds of a check that finds no newer version.
+    wire_mb: 10^6 bytes over the network to all readers together, for a push.
+  """
+
+  payload_mb: float
+  readers: int
+  peer: str
+  push_ms: float | None = None
+  blocked_ms: float | None = None
+  pull_p50_ms: float | None = None
+  pull_p99_ms: float | None = None
+  pull_gb_s: float | None = None
+  news_ms: float | None = None
+  no_news_us: float | None = None
+  wire_mb: float | None = None
+
+
+# The title of each of a row's figures.
 _COLUMNS = {
   'payload_mb': 'MB',
   'readers': 'readers',
@@ -27,6 +58,8 @@ _COLUMNS = {
   'no_news_us': 'no news',
   'wire_mb': 'wire MB',
 }
+# A shorter push is none: with Courier there is nothing to push.
+_LEAST_MS = 0.1
 # Title, this program's column and row, and the peers' column. A ratio above one
 # is in this program's favour.
 _RATIOS = (
@@ -51,6 +84,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def print_header() -> None:
+  """Prints the columns' titles."""
   titles = (
     f'{title:<28}' if name == 'peer' else f'{title:>8}'
     for name, title in _COLUMNS.items()
@@ -61,28 +95,29 @@ def print_header() -> None:
 def print_rows(group: Sequence[Row]) -> None:
   """Prints the rows of one payload and number of readers, then the ratios."""
   for row in group:
-    print(' '.join(_cell(name, row.get(name)) for name in _COLUMNS))
-  by_peer = {row['peer']: row for row in group}
+    print(' '.join(_cell(name, getattr(row, name)) for name in _COLUMNS))
+  by_peer = {row.peer: row for row in group}
   for title, (ours, peer), theirs in _RATIOS:
     ratios = [
-      f'{row[theirs] / by_peer[peer][ours]:.1f} x {name}'
+      f'{getattr(row, theirs) / getattr(by_peer[peer], ours):.1f} x {name}'
       for name, row in by_peer.items()
-      if not name.startswith('container') and row.get(theirs, 0) > 0.1
+      if not name.startswith('container')
+      and (getattr(row, theirs) or 0) > _LEAST_MS
     ]
     print(f'  {title}: faster than the peers by {", ".join(ratios)}')
   print(flush=True)
 
 
 def write_csv(rows: Sequence[Row], path: pathlib.Path) -> None:
+  """Writes all rows to a CSV file, with the fields' names at its head."""
   with open(path, 'w', newline='') as file:
-    writer = csv.DictWriter(file, _COLUMNS)
-    writer.writeheader()
+    writer = csv.writer(file)
+    writer.writerow(_COLUMNS)
     for row in rows:
+      values = (getattr(row, name) for name in _COLUMNS)
       writer.writerow(
-        {
-          name: f'{value:.4g}' if isinstance(value, float) else value
-          for name, value in row.items()
-        }
+        f'{value:.4g}' if isinstance(value, float) else value
+        for value in values
       )
 
 
@@ -91,7 +126,7 @@ def draw(rows: Sequence[Row], path: pathlib.Path) -> None:
   matplotlib.use('Agg')
   from matplotlib import pyplot as plt
 
-  counts = sorted({row['readers'] for row in rows})
+  counts = sorted({row.readers for row in rows})
   panels = [
     (f'pull, {count} reader{"s" * (count > 1)}', 'pull_p50_ms', count)
     for count in counts
@@ -121,14 +156,14 @@ def draw(rows: Sequence[Row], path: pathlib.Path) -> None:
 
 
 def _draw_panel(axis: Any, rows: Sequence[Row], column: str, count: int):
-  for index, name in enumerate(dict.fromkeys(row['peer'] for row in rows)):
+  for index, name in enumerate(dict.fromkeys(row.peer for row in rows)):
     points = [
-      (row['payload_mb'], row[column])
+      (row.payload_mb, getattr(row, column))
       for row in rows
-      if row['peer'] == name
-      and row['readers'] == count
-      and row.get(column) is not None
-      and not (column == 'push_ms' and row[column] < 0.1)  # Courier has none.
+      if row.peer == name
+      and row.readers == count
+      and getattr(row, column) is not None
+      and not (column == 'push_ms' and row.push_ms < _LEAST_MS)
     ]
     style = '-' if name.startswith('container') else '--'
     if points:
