@@ -60,7 +60,7 @@ def _shown(
 ) -> Iterator['roles.Printer']:
   """Shows the run while the body runs; yields what prints its tasks' lines."""
   from cli import roles
-  from view import live, state
+  from view import frame, live
 
   # Asked before a view has a pipe in the terminal's place.
   coloured = streams.takes_colours(sys.stdout)
@@ -68,7 +68,7 @@ def _shown(
   if quiet:
     yield printer
     return
-  goal = state.Goal(
+  goal = frame.Goal(
     title=f'{settings.agent} on {settings.env}',
     num_steps=settings.num_steps,
     has_actors=settings.program != 'offline',

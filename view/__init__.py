@@ -1,12 +1,12 @@
-"""A run as a terminal shows it while it goes on.
+"""A run on a terminal while it goes on.
 
-A folder of its own because it looks at all others' processes from outside, as
-`watchdog` does, in a thread of the launcher's. What needs `rich` is imported by
-that thread alone.
+A thread of the launcher's looks at the run's files and servers from outside, as
+`watchdog` does. What needs `rich` is imported by that thread alone.
 
-- `live`: chooses between the view and plain lines; the thread.
-- `region`: the end of a terminal, drawn over and over.
-- `gather`, `tail`: files and servers -> a state.
-- `state`: what there is to show.
-- `page`, `sparkline`: a state -> lines for `rich`.
+- `live`: the thread, and the choice between the view and plain lines.
+- `gather`: makes a frame of files and of what servers say.
+- `frame`: what the view shows at one moment.
+- `page`, `sparkline`: make lines for `rich` of a frame.
+- `region`: draws lines at the end of a terminal, over and over.
+- `capture`: takes what this process writes to its terminal meanwhile.
 """

@@ -1,4 +1,4 @@
-"""What this process writes to its terminal, taken on its way there."""
+"""Takes what this process writes to its terminal, on its way there."""
 
 import contextlib
 import faulthandler
@@ -8,23 +8,23 @@ import sys
 
 from system import line_reader, streams
 
-# What may be written between two reads before a writer has to wait.
+# How much can be written between two reads before a writer has to wait.
 _PIPE_BYTES = 1 << 20
 _STANDARD = (1, 2)
 
 
 class Capture:
-  """Has a pipe in the terminal's place, for Python and for libraries in C.
+  """Puts a pipe in the terminal's place, for Python and for libraries in C.
 
   Attributes:
-    terminal: still leads there.
+    terminal: a stream that still leads to the terminal.
   """
 
   def __init__(self):
     sys.stdout.flush()
     sys.stderr.flush()
     self._saved = {fd: os.dup(fd) for fd in _STANDARD if os.isatty(fd)}
-    # It may be closed while the run goes on.
+    # The terminal may be closed while the run goes on.
     self.terminal = streams.open_lenient(os.dup(1), closefd=True)
     reader, writer = os.pipe()
     with contextlib.suppress(OSError):
@@ -33,12 +33,12 @@ class Capture:
       os.dup2(writer, fd)
     os.close(writer)
     self._reader = line_reader.LineReader(reader)
-    # Nobody reads a pipe of a process that crashes.
+    # When this process crashes, nothing reads the pipe any more.
     if faulthandler.is_enabled():
       faulthandler.enable(self.terminal)
 
   def size(self) -> tuple[int, int]:
-    """Returns the terminal's columns and rows, 80 and 24 if it does not say."""
+    """Returns the terminal's columns and rows; 80 and 24 if it has no size."""
     columns, rows = os.get_terminal_size(self.terminal.fileno())
     return columns or 80, rows or 24
 
@@ -48,7 +48,7 @@ class Capture:
 
   def end(self) -> list[str]:
     """Gives the terminal back; returns the lines that were not read yet."""
-    # A thread that waits for room in the pipe would keep `flush` waiting.
+    # If a thread waits for room in the pipe, `flush` would wait for it.
     lines = self._read_all()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Finds out the state of a run from its files and from its replay server."""
+"""Makes a frame of the run's files and of what its replay server says."""
 
 import collections
 import functools
@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 from reverb_wire import table_info
 from run_files import metric_names, metrics, rates, status, tail
-from view import state
+from view import frame
 from watchdog import servers
 
-# Rates are those of the newest so many seconds, or of so many counts if these
-# take longer.
+# A rate is a mean over the newest seconds, or over the newest counts if these
+# took longer.
 _RATE_SECONDS, _RATE_COUNTS = 60.0, 5
-# Of a file that is new to the view: some hundreds of evaluations of a run that
-# is resumed. Later, actors with short episodes write more rows than anybody can
-# look at.
+# Of a file that it reads for the first time the view takes many rows, since a
+# run that is resumed has evaluations already. Later it takes few, since actors
+# with short episodes write more rows than anyone can look at.
 _FIRST_ROWS, _ROWS = 500, 2
-# A learner writes a row a second.
+# What the learner waits for is a mean over so many rows, one a second.
 _LEARNER_ROWS = 16
-# When there are more, every other is forgotten.
+# When there are more, every other return is forgotten.
 _MAX_RETURNS = 4096
 
 
@@ -42,9 +42,9 @@ class _Status(NamedTuple):
 
 
 class Gatherer:
-  """Looks at the run of this process, again and again."""
+  """Looks at this process's run, again and again."""
 
-  def __init__(self, run_dir: pathlib.Path, goal: state.Goal):
+  def __init__(self, run_dir: pathlib.Path, goal: frame.Goal):
     """Begins with the steps and returns of a run that is resumed.
 
     Args:
@@ -53,6 +53,12 @@ class Gatherer:
     """
     self._run_dir = run_dir
     self._goal = goal
+    # The column of the steps that end the run.
+    self._counted = (
+      metric_names.ACTOR_STEPS
+      if goal.has_actors
+      else metric_names.LEARNER_STEPS
+    )
     self._began = time.time()
     self._tails: dict[str, tail.Tail] = {}
     self._newest: dict[str, metrics.Row] = {}
@@ -65,20 +71,22 @@ class Gatherer:
   def close(self) -> None:
     self._replay.close()
 
-  def look(self) -> state.State:
-    """Returns the state now. Waits for no server."""
+  def look(self) -> frame.Frame:
+    """Returns the run as it is now, without waiting for any server."""
     self._read_rows()
     phase, exit_code, tasks = self._read_status()
     evaluated = not tasks or any(task.label == 'evaluator' for task in tasks)
-    return state.State(
-      title=self._goal.title,
+    # The first count is the one from which a resumed run goes on.
+    counts = list(self._counts)[1:]
+    return frame.Frame(
+      goal=self._goal,
       phase=phase,
       exit_code=exit_code,
       elapsed=time.time() - self._began,
-      counted='actor steps' if self._goal.has_actors else 'learner steps',
       steps=self._counts[-1].count,
-      num_steps=self._goal.num_steps,
-      rate=self._rate(),
+      rate=rates.per_second_now(
+        counts, time.time(), _RATE_SECONDS, _RATE_COUNTS
+      ),
       tasks=[self._task(task, phase) for task in tasks],
       tables=self._read_tables(phase, tasks),
       learner_time=self._learner_time(),
@@ -87,10 +95,10 @@ class Gatherer:
     )
 
   def has_ended(self) -> bool:
-    """Whether no process is left to run."""
+    """Returns whether the run has ended."""
     return self._read_status().phase == status.RunState.ENDED
 
-  def _read_status(self) -> '_Status':
+  def _read_status(self) -> _Status:
     try:
       found = status.read(str(self._run_dir / 'logs'))
     except FileNotFoundError:
@@ -112,24 +120,11 @@ class Gatherer:
 
   def _take(self, label: str, name: str, row: metrics.Row) -> None:
     if label in self._returns:
-      returns = self._returns[label]
-      if (
-        value := row.get(
-          metric_names.qualify(label, metric_names.EPISODE_RETURN)
-        )
-      ) is not None:
-        returns.append(value)
-      if len(returns) > _MAX_RETURNS:
-        del returns[::2]
-    counted = (
-      metric_names.ACTOR_STEPS
-      if self._goal.has_actors
-      else metric_names.LEARNER_STEPS
-    )
-    count = row.get(counted, 0)
+      self._take_return(label, row)
+    count = row.get(self._counted, 0)
     count = int(count) if math.isfinite(count) else 0
     if row[metric_names.TIME] < self._began:
-      # A resumed run goes on from there.
+      # A resumed run goes on from this count.
       count = max(count, self._counts[0].count)
       self._counts[0] = rates.Point(self._began, count)
       return
@@ -139,22 +134,23 @@ class Gatherer:
     if label == 'learner':
       self._take_learner(row)
 
+  def _take_return(self, label: str, row: metrics.Row) -> None:
+    returns = self._returns[label]
+    column = metric_names.qualify(label, metric_names.EPISODE_RETURN)
+    if column in row:
+      returns.append(row[column])
+    if len(returns) > _MAX_RETURNS:
+      del returns[::2]
+
   def _take_learner(self, row: metrics.Row) -> None:
     rows = self._learner
     sums = metric_names.SAMPLE_WAIT, metric_names.WEIGHTS_BLOCKED
     if rows and any(row.get(s, 0) < rows[-1].get(s, 0) for s in sums):
-      # Sums begin again when a learner does.
+      # The sums of a learner that was restarted begin at 0.
       rows.clear()
     rows.append(row)
 
-  def _rate(self) -> float | None:
-    # The first count is that from which a resumed run goes on.
-    counts = list(self._counts)[1:]
-    return rates.per_second_now(
-      counts, time.time(), _RATE_SECONDS, _RATE_COUNTS
-    )
-
-  def _learner_time(self) -> state.LearnerTime | None:
+  def _learner_time(self) -> frame.LearnerTime | None:
     if len(self._learner) < 2:
       return None
     seconds = self._since(metric_names.TIME)
@@ -162,23 +158,23 @@ class Gatherer:
       return None
     sampling = min(self._since(metric_names.SAMPLE_WAIT) / seconds, 1.0)
     publishing = self._since(metric_names.WEIGHTS_BLOCKED) / seconds
-    return state.LearnerTime(sampling, min(publishing, 1.0 - sampling))
+    return frame.LearnerTime(sampling, min(publishing, 1.0 - sampling))
 
   def _since(self, name: str) -> float:
-    """How much a sum of the learner rose over its newest rows."""
+    """Returns by how much a sum has risen over the learner's newest rows."""
     first, last = self._learner[0], self._learner[-1]
     return last.get(name, 0.0) - first.get(name, 0.0)
 
-  def _task(self, task: status.Task, phase: status.RunState) -> state.Task:
+  def _task(self, task: status.Task, phase: status.RunState) -> frame.Task:
     label = task.label
     column = functools.partial(metric_names.qualify, label)
     row = self._newest.get(task.name, {})
-    # The import of a task's modules is part of its start, too.
+    # Before any task starts, the modules that all need are imported.
     is_new = (
       phase == status.RunState.STARTING
       and task.state == status.TaskState.WAITING
     )
-    return state.Task(
+    return frame.Task(
       label=label,
       index=task.index,
       state=status.TaskState.STARTING if is_new else task.state,
@@ -186,7 +182,7 @@ class Gatherer:
       steps_per_second=row.get(column(metric_names.STEPS_PER_SECOND)),
       episode_return=row.get(column(metric_names.EPISODE_RETURN)),
       version=row.get(metric_names.WEIGHTS_VERSION),
-      # The learner has whatever there is.
+      # The learner has no lag, since it makes the versions.
       lag=None if label == 'learner' else row.get(metric_names.WEIGHTS_LAG),
     )
 
@@ -199,7 +195,7 @@ class Gatherer:
       if task.label == 'replay'
       for address in task.addresses
     ]
-    # Of a run that stops the last answer stands, whenever its server has ended.
+    # While a run stops the last answer stands, though the server ends.
     if phase == status.RunState.RUNNING and addresses:
       self._tables = self._replay.poll(addresses[0])
     return self._tables

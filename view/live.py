@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, TextIO
 
 from system import streams
-from view import capture, gather, region, state
+from view import capture, frame, gather, region
 
 _POLL_SECONDS = 0.1
 _DRAW_SECONDS = 0.5
-# What its thread waits for, a terminal or a library, must not hold up the end.
+# The thread may wait for a terminal, which must not hold up the run's end.
 _END_SECONDS = 5.0
 
 
@@ -32,7 +32,7 @@ class Printer(Protocol):
 
 @contextlib.contextmanager
 def show(
-  run_dir: pathlib.Path, goal: state.Goal, printer: Printer
+  run_dir: pathlib.Path, goal: frame.Goal, printer: Printer
 ) -> Iterator[None]:
   """Shows this process's run while the body runs, if the terminal can draw.
 
@@ -50,7 +50,7 @@ def show(
 
 
 def _can_draw(stream: TextIO) -> bool:
-  """Whether a view can be drawn there, and somebody looks at it."""
+  """Returns whether a view can be drawn there, in the foreground."""
   return (
     streams.takes_controls(stream)
     and stream.encoding.lower().replace('-', '') == 'utf8'
@@ -59,10 +59,10 @@ def _can_draw(stream: TextIO) -> bool:
 
 
 def _in_foreground(terminal: int) -> bool:
-  """Whether this process is not one that a shell has put aside."""
+  """Returns whether this process is in its shell's foreground."""
   try:
     return os.tcgetpgrp(terminal) == os.getpgrp()
-  except OSError:  # A terminal that controls nobody.
+  except OSError:  # It is no shell's terminal.
     return True
 
 
@@ -72,7 +72,7 @@ class View:
   What else this process writes there comes out above it.
   """
 
-  def __init__(self, run_dir: pathlib.Path, goal: state.Goal, printer: Printer):
+  def __init__(self, run_dir: pathlib.Path, goal: frame.Goal, printer: Printer):
     """See `show`."""
     self._run_dir = run_dir
     self._goal = goal
@@ -102,7 +102,8 @@ class View:
       signal.signal(signal.SIGTSTP, self._on_suspend_before)
 
   def _on_suspend(self, signum: int, frame: object) -> None:
-    # The thread does it, since the supervision must not wait for a terminal.
+    # The view's thread suspends the process, since the main thread, which
+    # supervises the run, must not wait for a terminal.
     del signum, frame
     self._asked_to_suspend = True
 
@@ -114,7 +115,7 @@ class View:
       ) as now:
         self._draw_until_closed(now)
     except Exception:
-      # A fault of the view's must neither end the run nor hide it.
+      # A fault of the view must neither end the run nor hide it.
       error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
       self._printer.rows = True
     rest = ''.join(f'{region.clean(line)}\n' for line in self._capture.end())
@@ -124,7 +125,7 @@ class View:
   def _draw_until_closed(self, gatherer: gather.Gatherer) -> None:
     while not self._closed.wait(_POLL_SECONDS):
       above = self._capture.read()
-      # Of a run that fails the cause comes next: below the last view.
+      # If the run has failed, the cause comes next, below the last view.
       if above and not self._is_left and gatherer.has_ended():
         self._leave(gatherer)
       self._step(gatherer, above)
@@ -152,7 +153,7 @@ class View:
         self._draw(above, self._lines)
 
   def _leave(self, gatherer: gather.Gatherer) -> None:
-    """Draws the view for the last time, and lets it stand."""
+    """Draws the view for the last time, and leaves it."""
     self._draw([], [*self._render(gatherer), ''])
     self._region.leave()
     self._is_left = True
@@ -161,7 +162,7 @@ class View:
     self._region.draw(above, lines, self._capture.size()[0])
 
   def _render(self, gatherer: gather.Gatherer) -> list[str]:
-    # Whoever shows no view need not import it.
+    # Imported here, since a run without a view does not need it.
     from rich import console
 
     from view import page
@@ -169,8 +170,8 @@ class View:
     columns, rows = self._capture.size()
     canvas = console.Console(file=self._capture.terminal, width=columns)
     with canvas.capture() as drawn:
-      # In its last column a terminal would wrap, and the cursor has the last
-      # line.
+      # A terminal wraps a line that fills its last column, and its last line is
+      # the cursor's.
       for line in page.render(gatherer.look(), columns - 1, rows - 1):
         canvas.print(line, soft_wrap=True)
     return drawn.get().splitlines()

@@ -1,4 +1,8 @@
-"""A state of a run as lines for `rich`, no more than there is room for."""
+"""Makes lines for `rich` of a frame, no more than the terminal has room for.
+
+Columns have fixed widths: a table of `rich` takes them from its content, and so
+would move whenever a number grows.
+"""
 
 import collections
 import math
@@ -8,15 +12,15 @@ from rich import text
 
 from reverb_wire import table_info
 from run_files import screen, status
-from view import sparkline, state
+from view import frame, sparkline
 
 Text = text.Text
 
-# What is wider is harder to read.
+# Wider lines are harder to read.
 _MAX_WIDTH = 110
 _MAX_NAMED = 3
 _LABEL = 14
-# Name, right-aligned?, width; the first takes what is left.
+# Name, whether it is aligned to the right, and width.
 _COLUMNS = (
   ('state', False, 9),
   ('steps/s', True, 8),
@@ -39,14 +43,14 @@ _STYLES = {
 }
 
 
-def render(run: state.State, width: int, height: int) -> list[Text]:
+def render(run: frame.Frame, width: int, height: int) -> list[Text]:
   """Returns the lines of the view.
 
   Args:
     run: what to show.
-    width: columns that a line may have.
-    height: lines that there may be. The tasks of a role become one line where
-      they would not fit, with those named that misbehave.
+    width: how many columns a line may have.
+    height: how many lines there may be. If the tasks do not fit, those of a
+      role become one line, followed by a few that misbehave.
   """
   width = min(width, _MAX_WIDTH)
   head = [_title(run, width), _progress(run, width), Text()]
@@ -66,39 +70,39 @@ def render(run: state.State, width: int, height: int) -> list[Text]:
   return lines
 
 
-def _title(run: state.State, width: int) -> Text:
+def _title(run: frame.Frame, width: int) -> Text:
   phase = f'{run.phase} {screen.duration(run.elapsed):>8}'
   if run.exit_code is not None:
     phase = f'{run.phase} with exit code {run.exit_code}'
     phase += f' after {screen.duration(run.elapsed)}'
-  title = Text(run.title, 'bold')
+  title = Text(run.goal.title, 'bold')
   title.truncate(width - len(phase) - 2, overflow='ellipsis', pad=True)
   style = 'bold red' if run.exit_code else _STYLES.get(run.phase, '')
   return Text().append(title).append('  ').append(phase, style)
 
 
-def _progress(run: state.State, width: int) -> Text:
-  total = f'{run.num_steps:,}'
-  done = min(run.steps / run.num_steps, 1.0)
+def _progress(run: frame.Frame, width: int) -> Text:
+  total = f'{run.goal.num_steps:,}'
+  done = min(run.steps / run.goal.num_steps, 1.0)
   rate = '-' if run.rate is None else f'{run.rate:,.0f}'
   left = ''
   if run.phase == status.RunState.RUNNING and run.seconds_left is not None:
     left = f'{screen.duration(math.ceil(run.seconds_left))} left'
   steps = f'{run.steps:>{len(total)},} of {total}'
   numbers = f'  {steps}  {done:4.0%}  {rate:>6}/s{left:>13}'
-  line = _label(run.counted)
+  line = _label('actor steps' if run.goal.has_actors else 'learner steps')
   return line + _bar(done, width - len(line) - len(numbers)).append(numbers)
 
 
 def _bar(part: float, width: int) -> Text:
   width = max(width, 0)
-  # Told apart without colours as well.
+  # The two parts differ in shape too, for terminals without colours.
   full = math.floor(part * width)
   bar = Text().append('━' * full, 'green')
   return bar.append('─' * (width - full), 'dim')
 
 
-def _tasks(run: state.State, room: int) -> Iterator[Text]:
+def _tasks(run: frame.Frame, room: int) -> Iterator[Text]:
   if not run.tasks:
     yield Text('The program is being made, and its tasks start next.', 'dim')
     return
@@ -107,7 +111,7 @@ def _tasks(run: state.State, room: int) -> Iterator[Text]:
     by_label[task.label].append(task)
   names = [name for name, _, _ in _COLUMNS]
   yield _row('task', names, 'dim', 'dim')
-  # All of them and the names of the columns.
+  # One line more has the names of the columns.
   fit = len(run.tasks) + 1 <= room
   for tasks in by_label.values():
     if fit or len(tasks) == 1:
@@ -116,7 +120,7 @@ def _tasks(run: state.State, room: int) -> Iterator[Text]:
       yield from _many(tasks)
 
 
-def _task(task: state.Task) -> Text:
+def _task(task: frame.Task) -> Text:
   cells = [
     task.state,
     _number(task.steps_per_second),
@@ -128,8 +132,8 @@ def _task(task: state.Task) -> Text:
   return _row(task.name, cells, _STYLES.get(task.state, 'dim'))
 
 
-def _many(tasks: Sequence[state.Task]) -> Iterator[Text]:
-  """One line for the tasks of a role, and one for each that misbehaves."""
+def _many(tasks: Sequence[frame.Task]) -> Iterator[Text]:
+  """Yields a line for the tasks of a role, and one for each that misbehaves."""
   states = [task.state for task in tasks]
   is_same = len({*states}) == 1
   running = states.count(status.TaskState.RUNNING)
@@ -187,7 +191,7 @@ def _table(table: table_info.TableInfo, is_only: bool) -> Text:
   return line
 
 
-def _learner_time(time: state.LearnerTime | None) -> Text:
+def _learner_time(time: frame.LearnerTime | None) -> Text:
   line = _label('learner time')
   if time is None:
     return line.append('-')
@@ -198,7 +202,7 @@ def _learner_time(time: state.LearnerTime | None) -> Text:
   )
 
 
-def _returns(run: state.State, width: int) -> Text:
+def _returns(run: frame.Frame, width: int) -> Text:
   line = _label('return' if run.evaluated else 'actor return')
   if not run.returns:
     return line.append('-')
@@ -214,7 +218,7 @@ def _label(name: str) -> Text:
   label = Text(name, 'bold')
   label.truncate(_LABEL - 1, overflow='ellipsis')
   label.pad_right(_LABEL - label.cell_len)
-  # What is appended is not bold.
+  # So that what is appended is not bold.
   return Text().append(label)
 
 

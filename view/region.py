@@ -1,10 +1,14 @@
-"""The end of a terminal, drawn over and over; other lines go above it."""
+"""Draws lines at the end of a terminal, over and over; others go above them.
+
+`rich.live` hides the cursor, which stays hidden if the process is killed, and
+lets through whatever the lines above send to the terminal.
+"""
 
 import re
 from collections.abc import Sequence
 from typing import TextIO
 
-# Of what programs send to terminals only colours are let through.
+# Colours are the only control sequences that are let through.
 _COLOUR = re.compile(r'\033\[[\d;:]*m')
 _CONTROL = re.compile(
   r'(\033\[[\d;:]*m)'
@@ -17,9 +21,9 @@ _ERASE_LINE, _ERASE_BELOW, _PLAIN = '\033[K', '\033[J', '\033[0m'
 
 
 class Region:
-  """Some lines at the cursor, which is left visible and below them.
+  """Some lines above the cursor, which stays visible.
 
-  Whatever ends this process, the terminal is as it should be.
+  Whatever ends this process, it leaves the terminal as it should be.
   """
 
   def __init__(self, terminal: TextIO):
@@ -33,8 +37,8 @@ class Region:
     """Replaces the region, in one write.
 
     Args:
-      above: lines to print above it for good. The terminal wraps them.
-      lines: of the region, each narrower than the terminal.
+      above: lines to print above the region for good. The terminal wraps them.
+      lines: the region's new lines, each narrower than the terminal.
       columns: the terminal's width.
     """
     if not (above or lines or self._widths):
@@ -43,7 +47,7 @@ class Region:
     if above or columns != self._columns:
       parts.append(_ERASE_BELOW)
     parts += [f'{clean(line)}\n' for line in above]
-    # Not erased first, since an empty region for a moment flickers.
+    # Lines are overwritten, since a region that is erased first flickers.
     parts += [f'{line}{_ERASE_LINE}\n' for line in lines]
     parts.append(_ERASE_BELOW)
     self._columns = columns
@@ -52,18 +56,21 @@ class Region:
     self._terminal.flush()
 
   def leave(self) -> None:
-    """Lets what is drawn stand; the next region begins below it."""
+    """Leaves what is drawn; the next drawing begins below it."""
     self._widths = []
 
   def _to_start(self, columns: int) -> str:
-    """Moves to its first line; a narrower terminal has wrapped them."""
+    """Returns what moves the cursor to the region's first line.
+
+    A terminal that has become narrower has wrapped the region's lines.
+    """
     rows = sum(max(1, -(-width // columns)) for width in self._widths)
     return f'\r\033[{rows}A' if rows else '\r'
 
 
 def clean(line: str) -> str:
   """Returns a line without what would move the cursor or change modes."""
-  # What a terminal would show of a line that was written over.
+  # A terminal shows only what follows the last return to the line's start.
   line = line.rstrip('\r').rpartition('\r')[2]
   line = _CONTROL.sub(lambda match: match[1] or '', line)
   return f'{line}{_PLAIN}' if '\033' in line else line

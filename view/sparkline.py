@@ -1,4 +1,4 @@
-"""A line of numbers as a line of characters."""
+"""Numbers as a line of characters, for which `rich` has nothing."""
 
 import math
 from collections.abc import Sequence
@@ -7,24 +7,24 @@ _LEVELS = '▁▂▃▄▅▆▇█'
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-  """Returns one character a value, from the lowest to the highest of them.
+  """Returns a character for each value, higher for a higher value.
 
   Args:
-    values: what is not finite is left out.
-    width: more values than this are put together, by their means.
+    values: those that are not finite are left out.
+    width: the number of characters; more values become means of neighbours.
   """
   values = _means([v for v in values if math.isfinite(v)], width)
   if not values:
     return ''
   low, high = min(values), max(values)
-  # Equal values are a line in the middle.
+  # Equal values make a line in the middle.
   scale = (len(_LEVELS) - 1) / (high - low) if high > low else 0.0
   offset = 0.0 if high > low else 3.0
   return ''.join(_LEVELS[round(offset + (v - low) * scale)] for v in values)
 
 
 def _means(values: Sequence[float], count: int) -> Sequence[float]:
-  """Returns `count` means of neighbours, or the values if they are as few."""
+  """Returns `count` means of neighbours; fewer values stay as they are."""
   if len(values) <= count:
     return values
   ends = [len(values) * i // count for i in range(count + 1)]

@@ -9,10 +9,9 @@ import pytest
 from run_files import status
 from tests.reporting import csv_files
 from tests.run_files import statuses
-from view import gather
-from view import state as state_lib
+from view import frame, gather
 
-_GOAL = state_lib.Goal('sac on gym:Pendulum-v1', num_steps=8000)
+_GOAL = frame.Goal('sac on gym:Pendulum-v1', num_steps=8000)
 
 
 @pytest.fixture
@@ -40,8 +39,8 @@ def _write_actor(run_dir, rows):
 
 
 def test_a_run_that_has_written_nothing_starts(gatherer):
-  state = gatherer.look()
-  assert (state.phase, state.steps, list(state.tasks)) == ('starting', 0, [])
+  seen = gatherer.look()
+  assert (seen.phase, seen.steps, list(seen.tasks)) == ('starting', 0, [])
   assert not gatherer.has_ended()
 
 
@@ -61,12 +60,12 @@ def test_steps_rates_and_returns(gatherer, tmp_path):
   now = time.time()
   rows = [(now + i, 100 * (i + 1), -i, i) for i in range(10)]
   _write_actor(tmp_path, rows)
-  state = gatherer.look()
-  assert state.steps == 1000
-  assert state.rate == pytest.approx(100.0)
-  assert state.seconds_left == pytest.approx(70.0)
-  assert (state.evaluated, state.returns[-1]) == (False, -9)
-  actor = state.tasks[0]
+  seen = gatherer.look()
+  assert seen.steps == 1000
+  assert seen.rate == pytest.approx(100.0)
+  assert seen.seconds_left == pytest.approx(70.0)
+  assert (seen.evaluated, seen.returns[-1]) == (False, -9)
+  actor = seen.tasks[0]
   assert (actor.episode_return, actor.version, actor.lag) == (-9, 9, None)
 
 
@@ -76,9 +75,9 @@ def test_steps_before_a_resume_count_but_not_for_the_rate(tmp_path):
   gatherer = gather.Gatherer(tmp_path, _GOAL)
   rows = [(now - 1000, 5000, -2, 7), (now + 1, 5100, -1, 8)]
   _write_actor(tmp_path, rows)
-  state = gatherer.look()
-  assert (state.steps, state.rate) == (5100, None)
-  assert list(state.returns) == [-2, -1]
+  seen = gatherer.look()
+  assert (seen.steps, seen.rate) == (5100, None)
+  assert list(seen.returns) == [-2, -1]
 
 
 def test_where_the_learners_time_goes(gatherer, tmp_path):
@@ -103,5 +102,5 @@ def test_an_offline_run_counts_the_learners_steps(tmp_path):
   )
   fields = ('time', 'learner/steps')
   csv_files.write(tmp_path, 'learner_0', fields, [(time.time(), 300)])
-  state = gatherer.look()
-  assert (state.counted, state.steps) == ('learner steps', 300)
+  seen = gatherer.look()
+  assert seen.steps == 300

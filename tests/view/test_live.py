@@ -11,8 +11,8 @@ _PROLOGUE = """
 import os, pathlib, sys, time
 from cli import roles
 from system import streams
-from view import live, state
-goal = state.Goal('sac on x', num_steps=10)
+from view import frame, live
+goal = frame.Goal('sac on x', num_steps=10)
 printer = roles.Printer(coloured=streams.takes_colours(sys.stdout))
 def show():
   return live.show(pathlib.Path(sys.argv[1]), goal, printer)

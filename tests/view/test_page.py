@@ -1,43 +1,41 @@
-"""A state as lines: what they say, and that they fit."""
+"""A frame as lines: what they say, and that they fit."""
 
 import dataclasses
 
 import pytest
 
 from reverb_wire import table_info
-from view import page, state
+from view import frame, page
 
 _TABLE = table_info.TableInfo('priority_table', 5200, 1_000_000, 5200, 520_000)
 
 
 def _actors(count, **fields):
   return [
-    state.Task('actor', i, **{'steps_per_second': 10.0, **fields})
+    frame.Task('actor', i, **{'steps_per_second': 10.0, **fields})
     for i in range(count)
   ]
 
 
-def _state(num_actors=2, **fields):
+def _frame(num_actors=2, **fields):
   tasks = [
-    state.Task('replay', 0),
-    state.Task('variable_server', 0),
-    state.Task('counter', 0),
-    state.Task('learner', 0, steps_per_second=120.0, version=76),
+    frame.Task('replay', 0),
+    frame.Task('variable_server', 0),
+    frame.Task('counter', 0),
+    frame.Task('learner', 0, steps_per_second=120.0, version=76),
     *_actors(num_actors, episode_return=-1061.1, version=75, lag=1),
-    state.Task('evaluator', 0, episode_return=-130.0, version=76, lag=0),
+    frame.Task('evaluator', 0, episode_return=-130.0, version=76, lag=0),
   ]
-  return state.State(
+  return frame.Frame(
     **{
-      'title': 'sac on gym:Pendulum-v1',
+      'goal': frame.Goal('sac on gym:Pendulum-v1', num_steps=8000),
       'phase': 'running',
       'elapsed': 83.0,
-      'counted': 'actor steps',
       'steps': 5200,
-      'num_steps': 8000,
       'rate': 140.0,
       'tasks': tasks,
       'tables': [_TABLE],
-      'learner_time': state.LearnerTime(sampling=0.35, publishing=0.03),
+      'learner_time': frame.LearnerTime(sampling=0.35, publishing=0.03),
       'returns': [-1344.0, -900.0, -130.0],
       **fields,
     }
@@ -54,7 +52,7 @@ def _line(lines, begin):
 
 
 def test_a_run_is_told_of():
-  lines = _render(_state())
+  lines = _render(_frame())
   assert lines[0].startswith('sac on gym:Pendulum-v1')
   assert lines[0].endswith('running     1:23')
   assert '5,200 of 8,000   65%     140/s    20 s left' in lines[1]
@@ -81,21 +79,21 @@ def test_a_run_is_told_of():
   ],
 )
 def test_only_finite_returns_are_best_or_drawn(returns, expected):
-  line = _line(_render(_state(returns=returns)), 'return')
+  line = _line(_render(_frame(returns=returns)), 'return')
   assert line.split()[2:] == expected
 
 
 @pytest.mark.parametrize('num_actors', [1, 2, 8, 64])
 @pytest.mark.parametrize('width, height', [(79, 23), (199, 49), (59, 13)])
 def test_it_fits(num_actors, width, height):
-  lines = _render(_state(num_actors, returns=list(range(1000))), width, height)
+  lines = _render(_frame(num_actors, returns=list(range(1000))), width, height)
   assert len(lines) <= height
   assert max(map(len, lines)) <= width
   assert lines[-1].startswith('return')
 
 
 def test_columns_are_aligned():
-  run = _state()
+  run = _frame()
   wide = [dataclasses.replace(t, steps_per_second=1e4) for t in run.tasks]
   few = dataclasses.replace(run, tasks=wide)
   for lines in (_render(run), _render(few)):
@@ -108,7 +106,7 @@ def test_many_actors_are_one_line_and_those_that_misbehave_are_named():
   actors = _actors(64, version=10)
   actors[3] = dataclasses.replace(actors[3], state='backoff', restarts=2)
   actors[40] = dataclasses.replace(actors[40], restarts=1, version=12)
-  lines = _render(_state(tasks=[*actors, state.Task('learner', 0)]))
+  lines = _render(_frame(tasks=[*actors, frame.Task('learner', 0)]))
   assert _line(lines, 'actor x 64').split() == [
     *('actor', 'x', '64', '63', 'of', '64', '640', 'v10-12', '3')
   ]
@@ -118,13 +116,13 @@ def test_many_actors_are_one_line_and_those_that_misbehave_are_named():
 
 def test_of_many_that_misbehave_a_few_are_named():
   tasks = _actors(64, state='backoff', restarts=4)
-  lines = _render(_state(tasks=tasks))
+  lines = _render(_frame(tasks=tasks))
   assert len([line for line in lines if line.startswith('actor/')]) == 3
   assert 'and 61 more' in '\n'.join(lines)
 
 
 def test_before_there_is_anything():
-  run = state.State('sac on x', 'starting', 0.4, 'actor steps', 0, 8000)
+  run = frame.Frame(frame.Goal('sac on x', 8000), 'starting', 0.4, steps=0)
   lines = _render(run)
   assert 'starting' in lines[0]
   assert 'left' not in lines[1]
@@ -132,25 +130,32 @@ def test_before_there_is_anything():
 
 
 def test_states_and_restarts_stand_out():
-  task = state.Task('actor', 0, state='backoff', restarts=3)
-  lines = page.render(_state(tasks=[task]), 79, 23)
+  task = frame.Task('actor', 0, state='backoff', restarts=3)
+  lines = page.render(_frame(tasks=[task]), 79, 23)
   (line,) = [line for line in lines if line.plain.startswith('actor/0')]
   assert line.plain.split() == ['actor/0', 'backoff', '3']
   assert any('red' in str(span.style) for span in line.spans)
 
 
 def test_numbers_are_not_coloured_like_the_bar_beside_them():
-  progress = page.render(_state(), 79, 23)[1]
+  progress = page.render(_frame(), 79, 23)[1]
   assert progress.style == ''
   (bar,) = [span for span in progress.spans if span.style == 'green']
   assert set(progress.plain[bar.start : bar.end]) == {'━'}
 
 
 def test_a_run_that_failed_says_so():
-  lines = page.render(_state(phase='ended', exit_code=1), 79, 23)
+  lines = page.render(_frame(phase='ended', exit_code=1), 79, 23)
   assert lines[0].plain.endswith('ended with exit code 1 after 1:23')
   assert 'left' not in lines[1].plain
 
 
 def test_without_evaluators_the_return_is_the_actors():
-  assert _line(_render(_state(evaluated=False)), 'actor return')
+  assert _line(_render(_frame(evaluated=False)), 'actor return')
+
+
+@pytest.mark.parametrize('has_actors', [True, False])
+def test_it_says_whose_steps_end_the_run(has_actors):
+  goal = frame.Goal('sac on x', 8000, has_actors)
+  expected = 'actor steps' if has_actors else 'learner steps'
+  assert _render(_frame(goal=goal))[1].startswith(expected)
