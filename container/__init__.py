@@ -1,8 +1,8 @@
 """Weights between processes, over a Reverb server.
 
-The learner's side and the reader's side work with TensorFlow, NumPy or JAX
-leaves, and import none of the three but NumPy until its leaves are asked for.
-What needs more is imported at its first use: `VariableSource` needs Acme, and
+Leaves are TensorFlow tensors, NumPy arrays or JAX arrays. A process imports
+TensorFlow or JAX only if it asks for their leaves. Two names are imported when
+they are first used, since they need more: `VariableSource` needs Acme, and
 `variable_table` needs Reverb and TensorFlow.
 """
 

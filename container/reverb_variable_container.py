@@ -57,7 +57,7 @@ class ReverbVariableContainer:
       host_cache: Whether to share one copy with other processes of this host.
 
     Raises:
-      ConnectionError: no server answers there, or none of Reverb's.
+      ConnectionError: no Reverb server answers at that address.
       KeyError: a listed table is not on the server.
       TypeError: a table has no signature, or does not hold variables.
       ValueError: a table's max_size is not 1, or leaf_type is unknown.
@@ -161,7 +161,7 @@ class ReverbVariableContainer:
     return self.snapshot(table, wait=True, like=like).values
 
   def update(self, variables: Any, table: str = DEFAULT_TABLE) -> None:
-    """Assigns the values in a table to variables, to all or to none.
+    """Assigns the values in a table to all variables, or changes no variable.
 
     Args:
       variables: A nest of `tf.Variable`.

@@ -1,7 +1,7 @@
 """TensorFlow's numbers for the types of tensors, and NumPy's types for them.
 
-They are those of TensorFlow's `types.proto` that Reverb can hold, apart from
-strings. bfloat16 is ml_dtypes' type, as in JAX; TensorFlow registers another
+The numbers stand in TensorFlow's `types.proto`. Strings and quantized types are
+left out. bfloat16 is ml_dtypes' type, as in JAX; TensorFlow registers another
 NumPy type of that name.
 """
 

@@ -18,7 +18,7 @@ from reverb_wire import messages, protobuf
 # A protobuf message is smaller than 2 GiB; this leaves room for the headers.
 MAX_LEAF_BYTES = 2**31 - 2**16
 
-# Each chunk is a message of its own, which costs as much as a megabyte does.
+# A chunk is a separate message, which costs as much as a megabyte does.
 _CHUNK_BYTES = 2**20
 
 # The first byte of a snappy literal whose length follows in four bytes.

@@ -1,8 +1,8 @@
 """The messages that are read and written: names and numbers of their fields.
 
-They are those of Reverb 0.7's `reverb_service.proto` and `schema.proto`, and of
+They stand in Reverb 0.7's `reverb_service.proto` and `schema.proto`, and in
 TensorFlow's `struct.proto`, `tensor.proto` and `tensor_shape.proto`. Fields
-that nothing here uses are left out.
+that this program does not use are left out.
 """
 
 from reverb_wire import protobuf

@@ -6,7 +6,7 @@ import cramjam
 
 from reverb_wire import inserts, messages, protobuf
 
-# Snappy compresses to no less than this part of the original size.
+# A snappy stream holds at most this many bytes for each of its own.
 _MAX_COMPRESSION = 32
 # NumPy's limit, and one more for Reverb's axis of time.
 _MAX_DIMENSIONS = 33

@@ -146,7 +146,7 @@ class Connection:
     leaf_count: int,
     is_wanted: Callable[[samples.Item], bool],
   ) -> samples.SampleReader | None:
-    """Reads a table's item, and waits for one if there is none.
+    """Reads a table's item, and waits for one if the table is empty.
 
     Args:
       table_name: The table's name.

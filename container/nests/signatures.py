@@ -204,7 +204,7 @@ def _shape_and_dtype(
 
 
 def dtype_of(path: structure.Path, leaf: Any) -> np.dtype:
-  """The NumPy type of a leaf that has a dtype of its own.
+  """The NumPy type of a leaf that is no Python scalar.
 
   Args:
     path: The leaf's place, for the error.

@@ -1,22 +1,22 @@
-"""A gRPC server that answers in Reverb's place, whatever it is told to."""
+"""A gRPC server that takes Reverb's place and answers what a test wants."""
 
 import contextlib
 from concurrent import futures
 
 import grpc
 
-from reverb_wire import samples
+from reverb_wire import messages, samples
 
 _SERVICE = 'deepmind.reverb.ReverbService'
 
 
 class Answers:
-  """What to answer; may be changed at any time.
+  """The server's answers, which a test may change at any time.
 
   Attributes:
-    info: To a question for tables.
-    sample: To one for an item, one after another.
-    insert: To items that are put in, likewise.
+    info: The serialized response to a question for tables.
+    sample: The serialized responses to a request for an item, in order.
+    insert: The serialized responses to an insert, in order.
   """
 
   def __init__(self, info=b'', sample=(), insert=()):
@@ -25,7 +25,7 @@ class Answers:
 
 @contextlib.contextmanager
 def answering(answers):
-  """Yields the address of a server that gives these answers."""
+  """Runs a server that gives these answers, and yields its address."""
 
   def insert(requests, context):
     for _ in requests:
@@ -54,10 +54,10 @@ def answering(answers):
 
 
 def record(address, table):
-  """What a real server answers."""
+  """Returns the answers of a real server."""
   with grpc.insecure_channel(address) as channel:
-    info = channel.unary_unary(f'/{_SERVICE}/ServerInfo')(b'')
-    call = channel.unary_stream(f'/{_SERVICE}/SampleStream')(
+    info = channel.unary_unary(messages.SERVER_INFO_METHOD)(b'')
+    call = channel.unary_stream(messages.SAMPLE_METHOD)(
       samples.encode_request(table, 5.0)
     )
     return Answers(info, list(call))

@@ -18,7 +18,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def serving(*tables, port=None):
-  """A real server; yields its address."""
+  """Runs a real server with these tables, and yields its address."""
   server = reverb.Server(list(tables), port=port)
   try:
     yield f'127.0.0.1:{server.port}'
@@ -27,7 +27,7 @@ def serving(*tables, port=None):
 
 
 def table(signature, name=container.DEFAULT_TABLE, max_size=1):
-  """A table as a TF-Agents program makes it, by hand."""
+  """Makes a table by hand, as a TF-Agents program does."""
   return reverb.Table(
     name,
     sampler=reverb.selectors.Uniform(),
@@ -39,7 +39,7 @@ def table(signature, name=container.DEFAULT_TABLE, max_size=1):
 
 
 class TfAgentsClient:
-  """Does to a table what TF-Agents' documentation says its client does."""
+  """Makes the calls that TF-Agents' documentation says its client makes."""
 
   def __init__(self, address, name=container.DEFAULT_TABLE):
     self._client = reverb.TFClient(address)
@@ -62,7 +62,7 @@ def poll(condition, seconds=20.0):
   """Waits until a condition holds."""
   deadline = time.monotonic() + seconds
   while not condition():
-    assert time.monotonic() < deadline, f'Not so within {seconds} s.'
+    assert time.monotonic() < deadline, f'It took over {seconds} s.'
     time.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""A server that comes to an address with other tables is not mixed up."""
+"""A server that comes back with another signature is refused by every call."""
 
 import contextlib
 
@@ -27,7 +27,7 @@ def connect(address, host_cache=True):
 
 
 def calls(client, values):
-  """Every call that concerns a table's values."""
+  """Returns each call that concerns a table's values, ready to be made."""
   variables = tf.nest.map_structure(tf.Variable, values)
   return (
     client.pull,
@@ -41,7 +41,12 @@ def calls(client, values):
 
 @contextlib.contextmanager
 def restarting(values, first=BEFORE):
-  """Yields clients of a server, and how it comes back with other values."""
+  """Runs a server; yields its address and a function that restarts it.
+
+  Args:
+    values: The values whose signature the server has after the restart.
+    first: The values whose signature it has at first.
+  """
   port = servers.free_port()
   with contextlib.ExitStack() as stack:
     server = contextlib.ExitStack()
@@ -63,7 +68,7 @@ def restarting(values, first=BEFORE):
 
 
 @pytest.mark.parametrize('change', OTHERS)
-def test_every_call_says_what_changed(change):
+def test_every_call_says_what_has_changed(change):
   values, words = OTHERS[change]
   with restarting(values) as (address, restart):
     pusher, mapped, plain = (
@@ -76,9 +81,9 @@ def test_every_call_says_what_changed(change):
     plain.pull()
     restart()
     for client in (mapped, plain, pusher):
-      # Whether the caller has the old values or the new ones.
-      for given in (BEFORE, values):
-        for call in calls(client, given):
+      # It is the same error for old values and for new ones.
+      for callers_values in (BEFORE, values):
+        for call in calls(client, callers_values):
           with pytest.raises(ValueError, match=f'{address}.*{words}'):
             call()
     np.testing.assert_array_equal(
@@ -87,7 +92,7 @@ def test_every_call_says_what_changed(change):
 
 
 @pytest.mark.parametrize('host_cache', [False, True])
-def test_the_same_signature_is_gone_on_with(host_cache):
+def test_clients_go_on_with_a_server_of_the_same_signature(host_cache):
   with restarting(BEFORE) as (address, restart):
     pusher, reader = (connect(address, host_cache) for _ in range(2))
     pusher.push(BEFORE)
@@ -100,7 +105,7 @@ def test_the_same_signature_is_gone_on_with(host_cache):
       assert reader.pull()['n'] == 5
 
 
-def test_it_is_gone_on_with_once_the_old_signature_is_back():
+def test_clients_go_on_once_the_old_signature_is_back():
   with restarting(OTHERS['shape'][0]) as (address, restart):
     reader = connect(address)
     restart()
@@ -113,7 +118,7 @@ def test_it_is_gone_on_with_once_the_old_signature_is_back():
 
 
 @pytest.mark.parametrize('call', ['insert', 'sample'])
-def test_a_restart_between_two_steps_of_a_call(monkeypatch, call):
+def test_a_restart_between_two_steps_of_a_call_is_noticed(monkeypatch, call):
   values, words = OTHERS['name']
   with restarting(values) as (address, restart):
     connect(address).push(BEFORE)

@@ -1,4 +1,4 @@
-"""No call waits for ever, and each error says what was waited for, where."""
+"""No call waits for ever, and each error says what it waited for, and where."""
 
 import _thread
 import threading

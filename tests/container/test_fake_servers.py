@@ -1,4 +1,4 @@
-"""Whatever answers at an address, a call ends soon, in one clear error."""
+"""Whatever program answers at an address, a call ends soon in a clear error."""
 
 import random
 
@@ -24,9 +24,9 @@ RANDOM = random.Random(20)
 
 @pytest.fixture(scope='module', name='real')
 def fixture_real():
-  """What a real server says of a table that holds VALUES."""
+  """Returns what a real server answers about a table that holds VALUES."""
   with servers.serving(container.variable_table(VALUES)) as address:
-    # A plain client's push is compressed, ours is not.
+    # A plain client compresses what it pushes; a container does not.
     recorded = []
     for push in (servers.TfAgentsClient(address), connect(address)):
       push.push(VALUES)
@@ -49,7 +49,7 @@ def connect(address):
 
 
 def message(number, *parts):
-  """A field that holds parts."""
+  """Writes a field that holds these parts."""
   content = b''.join(parts)
   return (
     protobuf.varint(number << 3 | 2) + protobuf.varint(len(content)) + content
@@ -61,7 +61,7 @@ def number(field, value):
 
 
 def mutated(data):
-  """One of the ways in which bytes go wrong."""
+  """Damages bytes in one of several ways."""
   data, at = bytearray(data), RANDOM.randrange(len(data) + 1)
   way = RANDOM.randrange(6)
   if way == 0:
@@ -79,7 +79,7 @@ def mutated(data):
 
 
 def outcome(address, call):
-  """None, or the error of a call, which must be a clear one."""
+  """Returns the error of a call, which must be a clear one, or None."""
   try:
     call()
   except (ConnectionError, KeyError, TypeError, ValueError) as error:
@@ -88,7 +88,7 @@ def outcome(address, call):
   return None
 
 
-def test_what_was_recorded_is_right(real, fake):
+def test_the_recorded_answers_are_understood(real, fake):
   for answers in real:
     fake.info, fake.sample = answers.info, answers.sample
     pulled = connect(fake.address).pull()
@@ -96,7 +96,7 @@ def test_what_was_recorded_is_right(real, fake):
     assert pulled['half'][0].astype(np.float32).tolist() == [1, 1, 1]
 
 
-def test_fuzzed_tables(real, fake):
+def test_damaged_tables_give_clear_errors(real, fake):
   outcomes = []
   for _ in range(300):
     fake.info = mutated(real[0].info)
@@ -104,7 +104,7 @@ def test_fuzzed_tables(real, fake):
   assert len({type(error) for error in outcomes}) > 2
 
 
-def test_fuzzed_samples(real, fake):
+def test_damaged_samples_give_clear_errors(real, fake):
   outcomes = []
   for _ in range(300):
     answers = RANDOM.choice(real)
@@ -114,7 +114,7 @@ def test_fuzzed_samples(real, fake):
   assert len({type(error) for error in outcomes}) > 1
 
 
-def test_a_watchdog_takes_nonsense_for_silence(real, fake):
+def test_the_watchdog_counts_a_server_of_nonsense_as_silent(real, fake):
   fake.info = real[0].info
   assert watchdog_servers._tables(fake.info)['variables'].max_size == 1
   for _ in range(1000):
@@ -146,7 +146,7 @@ def test_a_watchdog_takes_nonsense_for_silence(real, fake):
     *('claimed_length', 'unknown_type'),
   ],
 )
-def test_no_server_info(fake, info):
+def test_an_answer_that_is_no_server_info_is_a_connection_error(fake, info):
   fake.info = info
   with pytest.raises(ConnectionError, match=fake.address):
     connect(fake.address)
@@ -181,13 +181,13 @@ def nested(depth):
     'twice',
   ],
 )
-def test_no_signature(fake, signature):
+def test_a_broken_signature_is_an_error(fake, signature):
   fake.info = table(message(6, signature))
   with pytest.raises((TypeError, ValueError), match=fake.address):
     connect(fake.address)
 
 
-def test_a_structure_that_is_none_of_the_leaves_is_passed_over(fake):
+def test_a_described_structure_that_does_not_fit_its_leaves_is_ignored(fake):
   for described in (
     b'text',
     b'[' * 100_000,
@@ -231,7 +231,7 @@ def column(*slices):
     *('many_leaves', 'missing_chunks'),
   ],
 )
-def test_no_sample(fake, sample):
+def test_an_answer_that_is_no_sample_is_an_error(fake, sample):
   fake.sample = sample
   with pytest.raises((ConnectionError, ValueError), match=fake.address):
     connect(fake.address).pull()
@@ -247,7 +247,7 @@ def test_no_sample(fake, sample):
   ],
   ids=['huge', 'huge_literal', 'endless', 'empty'],
 )
-def test_a_leaf_that_is_not_what_it_says(fake, content):
+def test_a_leaf_of_another_size_than_it_says_is_an_error(fake, content):
   dims = message(2, message(2, number(1, 1)))
   chunk = message(5, *[message(1, number(1, 1), dims, message(4, content))] * 5)
   item = message(8, *[message(1, message(1, number(1, 3)))] * 5)
@@ -258,13 +258,13 @@ def test_a_leaf_that_is_not_what_it_says(fake, content):
     connect(fake.address).pull()
 
 
-def test_a_push_that_nobody_confirms_is_an_error(fake):
+def test_a_push_that_the_server_does_not_confirm_is_an_error(fake):
   client = connect(fake.address)
   with pytest.raises(ConnectionError, match=f'{fake.address}.*a word'):
     client.push(VALUES)
 
 
-def test_a_server_that_is_another_at_each_question(fake, real, monkeypatch):
+def test_servers_that_keep_changing_give_an_error(fake, real, monkeypatch):
   class Changing(fake_server.Answers):
     @property
     def info(self):
@@ -292,6 +292,6 @@ def test_reading_ends_at_the_deadline():
     structured_value.read(memoryview(message(51, leaf * 5000)), 0.0)
 
 
-def test_priorities_that_are_no_number_are_no_versions():
+def test_a_priority_that_is_no_whole_number_is_no_version():
   for priority in (float('nan'), float('inf'), -float('inf'), 1e308):
     assert versions.decode(priority) is None

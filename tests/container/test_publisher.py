@@ -1,4 +1,4 @@
-"""The publisher: in the background, newest wins, no failure is silent."""
+"""The publisher pushes in the background, and no failure is silent."""
 
 import pickle
 import threading
@@ -60,7 +60,7 @@ def test_what_is_published_arrives(client):
   assert publisher.metrics()['weights/published'] == 2
 
 
-def test_the_newest_wins_and_nobody_waits(client, gate):
+def test_the_newest_value_wins_and_publishing_never_waits(client, gate):
   publisher = container.Publisher(client)
   publisher.publish(make(1))
   assert gate.entered.wait(20)
@@ -74,7 +74,7 @@ def test_the_newest_wins_and_nobody_waits(client, gate):
   publisher.close()
 
 
-def test_values_are_those_of_the_moment_of_publishing(client, gate):
+def test_a_change_after_publishing_is_not_pushed(client, gate):
   array = np.full(3, 1, np.float32)
   publisher = container.Publisher(client)
   publisher.publish({'x': array})
@@ -105,7 +105,7 @@ def test_a_learner_may_donate_what_it_published(client, gate):
   publisher.close()
 
 
-def test_only_what_is_due_is_fetched(client):
+def test_values_are_fetched_only_when_a_push_is_due(client):
   fetched = []
 
   def get(n):
@@ -129,7 +129,7 @@ def test_a_failed_push_raises_at_the_next_call(client):
   with pytest.raises(tf.errors.InvalidArgumentError, match=r'x: expected'):
     publisher.flush(20)
   publisher.publish({'y': np.zeros(3, np.float32)})
-  # Not by publishing again, which may replace the values before they fail.
+  # Publishing again here might replace the values before they fail.
   servers.poll(lambda: publisher._failure)
   with pytest.raises(tf.errors.InvalidArgumentError, match='y'):
     publisher.publish(make(1))
@@ -162,7 +162,7 @@ def test_a_dead_server_stops_no_step_and_is_refilled_when_back():
     publisher.flush(20)
     assert client.pull()['x'][0] == 3
   with servers.serving(table(), port=port):
-    # Nothing is published: what was lost comes back by itself.
+    # Nothing is published, but the lost values come back by themselves.
     reader = container.ReverbVariableContainer(
       address, leaf_type='numpy', timeout=30.0
     )
@@ -184,7 +184,7 @@ def test_a_restored_learner_goes_on_from_its_version(client):
 def test_a_learner_restored_to_an_earlier_version_goes_on_above_it(client):
   for n in range(1, 6):
     client.push(make(n))
-  fresh = pickle.loads(pickle.dumps(client))  # As of a process of its own.
+  fresh = pickle.loads(pickle.dumps(client))  # As in another process.
   publisher = container.Publisher(fresh, version=3)
   publisher.publish(make(9))
   publisher.close()

@@ -1,4 +1,4 @@
-"""Whatever reads what a TF-Agents client pushed reads what ours pushed."""
+"""Every reader gets the same from a container's push and from TF-Agents'."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ READERS = (timesteps, timesteps_as_signature, trajectory, *TF_READERS)
 
 
 def outcome(read, address):
-  """What a reader got, or how it failed."""
+  """Returns what a reader got, or the type of its error."""
   try:
     found = read(address)
   except (tf.errors.OpError, TypeError, ValueError) as error:
@@ -97,7 +97,7 @@ def outcome(read, address):
 
 
 def read_both(values, read):
-  """What a reader got of a TF-Agents client's push, and of ours."""
+  """Returns what a reader gets of a TF-Agents client's push, and of ours."""
   with servers.serving(container.variable_table(values)) as address:
     servers.TfAgentsClient(address).push(values)
     theirs = outcome(read, address)
@@ -119,7 +119,7 @@ def assert_alike(theirs, ours):
 
 
 @pytest.mark.parametrize('read', READERS)
-def test_a_reader_gets_the_same_from_both(read):
+def test_a_reader_gets_the_same_from_both_pushes(read):
   assert_alike(*read_both(VALUES, read))
 
 

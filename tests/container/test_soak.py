@@ -1,11 +1,11 @@
-"""The short form of `python -m benchmarks.soak`."""
+"""Runs a short form of `python -m benchmarks.soak`."""
 
 import pathlib
 import subprocess
 import sys
 
 
-def test_kills_tear_nothing_and_take_nobody_back():
+def test_kills_tear_no_value_and_take_no_reader_back():
   command = [sys.executable, '-m', 'benchmarks.soak']
   command += ['--seconds=6', '--kill_every=1']
   done = subprocess.run(

@@ -1,4 +1,4 @@
-"""TF-Agents' documentation of `ReverbVariableContainer`, line by line."""
+"""What TF-Agents' documentation of `ReverbVariableContainer` says, in order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Acme's side of the container."""
+"""Acme's `VariableSource` over a container."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ def fixture_clients():
     ]
 
 
-def test_names_give_their_nests(clients):
+def test_a_name_gives_its_nest(clients):
   pusher, reader = clients
   source = container.VariableSource(reader)
   pusher.push(make(1))
@@ -40,7 +40,7 @@ def test_names_give_their_nests(clients):
     source.get_variables(['critic'])
 
 
-def test_no_news_gives_the_very_same_arrays(clients):
+def test_without_a_newer_version_the_arrays_are_the_very_same(clients):
   pusher, reader = clients
   source = container.VariableSource(reader)
   pusher.push(make(1))
@@ -53,7 +53,7 @@ def test_no_news_gives_the_very_same_arrays(clients):
   assert source.version == 2
 
 
-def test_a_failure_reaches_who_checks(clients):
+def test_check_raises_the_last_failure(clients):
   pusher, reader = clients
   source = container.VariableSource(reader)
   source.check()
@@ -66,7 +66,7 @@ def test_a_failure_reaches_who_checks(clients):
   source.check()
 
 
-def test_a_failure_in_acmes_thread_reaches_who_checks(clients):
+def test_check_raises_a_failure_of_acmes_thread(clients):
   _, reader = clients
   source = container.VariableSource(reader)
   client = variable_utils.VariableClient(source, 'policy', update_period=1)
@@ -112,7 +112,7 @@ def test_a_thread_refreshes_and_its_failure_reaches_the_actor():
   source.close()
 
 
-def test_metrics_tell_the_version_in_use_and_its_lag(clients):
+def test_metrics_say_the_version_in_use_and_its_lag(clients):
   pusher, reader = clients
   source = container.VariableSource(reader)
   assert source.metrics()['weights/version'] == 0
@@ -132,7 +132,7 @@ def test_metrics_tell_the_version_in_use_and_its_lag(clients):
   assert metrics['weights/versions_skipped'] == 2
 
 
-def test_who_waits_for_a_first_push_is_let_go_when_it_is_closed():
+def test_closing_ends_a_wait_for_the_first_push():
   with servers.serving(container.variable_table(make(0))) as address:
     reader = container.ReverbVariableContainer(address, timeout=60.0)
     source = container.VariableSource(reader)

@@ -1,4 +1,4 @@
-"""Versions rise for every reader, whoever pushes and whatever restarts."""
+"""Versions rise for each reader, whichever process pushes or restarts."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_version_that_does_not_rise_is_refused():
     assert client.push({'x': 3}) == 8
 
 
-def test_no_news_moves_no_payload():
+def test_asking_for_a_newer_version_moves_no_payload():
   with servers.serving(table()) as address:
     pusher, reader = connect(address), connect(address)
     pusher.push({'x': 1})
@@ -61,7 +61,7 @@ def test_no_news_moves_no_payload():
 
 
 @pytest.mark.parametrize('host_cache', [False, True])
-def test_a_server_that_restarts_empty(host_cache):
+def test_versions_go_on_after_a_server_restarts_empty(host_cache):
   port = servers.free_port()
   with servers.serving(table(), port=port) as address:
     pusher, reader = (connect(address, host_cache) for _ in range(2))
@@ -86,7 +86,7 @@ def test_a_learner_that_restarts_goes_on_from_the_server():
     assert read(reader) == (11, 2)
 
 
-def test_both_restart_and_the_count_begins_again():
+def test_versions_rise_for_a_reader_when_server_and_learner_restart():
   port = servers.free_port()
   with servers.serving(table(), port=port) as address:
     reader = connect(address)
@@ -101,7 +101,7 @@ def test_both_restart_and_the_count_begins_again():
     assert reader.snapshot(newer_than=102) is None
 
 
-def test_a_plain_client_pushes_in_between():
+def test_pushes_of_a_plain_client_are_counted():
   with servers.serving(table()) as address:
     plain = servers.TfAgentsClient(address)
     plain.push({'x': np.int64(5)})
@@ -117,7 +117,7 @@ def test_a_plain_client_pushes_in_between():
     assert read(connect(address)) == (5, 9)
 
 
-def test_a_plain_push_is_looked_at_once(monkeypatch):
+def test_the_item_of_a_plain_push_is_asked_for_once(monkeypatch):
   asked, sample = [], connection_lib.Connection.sample
 
   def count(*args):

@@ -1,4 +1,4 @@
-"""One copy of each version per host, whole, private, and cleaned up."""
+"""The one copy of each version per host is whole, private, and removed."""
 
 import errno
 import os
@@ -67,7 +67,7 @@ def test_one_payload_for_all_readers_of_a_host(address):
   assert sum(r.metrics()['cache_hits'] for r in readers) >= 7
 
 
-def test_a_pushers_own_host_needs_no_network(address):
+def test_readers_on_the_pushers_host_need_no_network(address):
   pusher, reader = connect(address), connect(address)
   for n in range(1, 4):
     pusher.push({**VALUES, 'b': np.full(7, n, np.int8)})
@@ -77,7 +77,7 @@ def test_a_pushers_own_host_needs_no_network(address):
   assert metrics['checks'] == 1
 
 
-def test_a_push_elsewhere_is_found_though_the_last_was_here(address):
+def test_a_push_from_another_host_is_found_after_one_from_this_host(address):
   pusher, reader = connect(address), connect(address)
   pusher.push(VALUES)
   reader.pull()
@@ -184,7 +184,7 @@ def test_what_a_crash_left_is_removed_by_the_next_program(root):
   living.close()
 
 
-def test_two_servers_never_meet(root):
+def test_servers_and_tables_share_no_version(root):
   first, second = (
     cache_lib.HostCache(name, 'variables', f'{name}:1', root)
     for name in (b'1', b'2')
@@ -212,7 +212,7 @@ def test_a_late_writer_does_not_take_readers_back(root):
   cache.close()
 
 
-def test_a_header_longer_than_a_look_is_still_read(root):
+def test_an_entry_of_many_leaves_is_read_whole(root):
   cache = cache_lib.HostCache(b'1', 'variables', 'a:1', root)
   arrays = [np.full((1, 1, 2), n, np.float64) for n in range(2000)]
   write(cache, entries.Entry(1, 1.5, 7, 0.0, False, arrays))
@@ -223,14 +223,14 @@ def test_a_header_longer_than_a_look_is_still_read(root):
   cache.close()
 
 
-def test_a_cache_that_goes_while_its_thread_has_the_lock_waits_for_nobody(
+def test_a_cache_collected_while_its_thread_has_the_lock_does_not_wait(
   root, monkeypatch
 ):
   forgotten = [cache_lib.HostCache(b'first', 'variables', 'here:1')]
   sweep = folders._sweep
 
   def sweep_and_forget(folder):
-    # As the garbage collector may at any moment.
+    # The garbage collector may do this at any moment.
     forgotten.clear()
     sweep(folder)
 

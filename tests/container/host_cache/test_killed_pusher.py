@@ -1,4 +1,4 @@
-"""A pusher that dies at the worst moment leaves no version of its own."""
+"""A pusher that is killed in a push never leaves half a version."""
 
 import subprocess
 import sys
@@ -10,7 +10,8 @@ import container
 from container.host_cache import folders
 from tests.container import servers
 
-# Forks a pusher for each line read, and kills it at the point that it names.
+# Forks a pusher for each line of its input, which is killed at the point that
+# the line names.
 _PUSHERS = """
 import os, pathlib, signal, sys
 import numpy as np
@@ -81,7 +82,7 @@ def read(client, newer_than=None):
   return snapshot and (snapshot.version, int(snapshot.values['x']))
 
 
-def test_killed_before_the_server_has_it(connect, push_and_die, root):
+def test_killed_before_the_server_has_the_version(connect, push_and_die, root):
   here, elsewhere, pusher = connect(), connect(use_cache=False), connect()
   pusher.push({'x': 10})
   assert read(here) == read(elsewhere) == (1, 10)
@@ -90,13 +91,13 @@ def test_killed_before_the_server_has_it(connect, push_and_die, root):
   for client in (here, elsewhere, connect()):
     assert client.version() == 1
     assert read(client) == (1, 10)
-  # The next push has the number that the lost one would have had.
+  # The next push has the version that the lost push would have had.
   assert pusher.push({'x': 30}) == 2
   assert read(here) == read(elsewhere) == read(connect()) == (2, 30)
   assert not list(root.rglob('draft-*'))
 
 
-def test_killed_once_the_server_has_it(connect, push_and_die):
+def test_killed_once_the_server_has_the_version(connect, push_and_die):
   here, elsewhere, pusher = connect(), connect(use_cache=False), connect()
   pusher.push({'x': 10})
   assert read(here) == (1, 10)

@@ -1,4 +1,4 @@
-"""What another user of the machine has planted is neither used nor touched."""
+"""Files that another user has planted are neither used nor touched."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from container.host_cache import entries, folders
 from tests.container import servers
 
 VALUES = {'a': np.arange(5, dtype=np.float32)}
-# As a cache of a server that nobody uses is called.
+# The folder's name of a cache that no process uses.
 NAME = b'server'.hex() + '-' + b'variables'.hex()
 STRANGER = 65534
 
@@ -34,7 +34,7 @@ def fixture_root(tmp_path, monkeypatch):
 
 @pytest.fixture(name='victim')
 def fixture_victim(tmp_path):
-  """A folder of this user's, private, whose files have usual names."""
+  """Makes a private folder of this user whose files have a cache's names."""
   folder = tmp_path / 'mine'
   folder.mkdir(mode=0o700)
   for path in (folder, folder / NAME, folder / 'work'):
@@ -52,7 +52,7 @@ def assert_untouched(victim):
 
 
 def push_and_pull():
-  """Uses a container; returns how often it did without its cache."""
+  """Uses a container; returns how often it had to do without its cache."""
   with servers.serving(container.variable_table(VALUES)) as address:
     pusher, reader = (
       container.ReverbVariableContainer(address, leaf_type='numpy')
@@ -107,7 +107,7 @@ def test_links_in_the_root_are_not_followed(root, victim):
 
 
 @as_root
-def test_what_another_user_owns_in_the_root_stays(root):
+def test_a_folder_of_another_user_in_the_root_stays(root):
   root.mkdir(mode=0o700)
   (root / NAME).mkdir(mode=0o700)
   (root / NAME / 'current').touch()

@@ -21,7 +21,7 @@ DTYPES = (
 
 
 @pytest.mark.parametrize('leaf_type', ['numpy', 'tensorflow', 'jax'])
-def test_every_dtype_comes_through(leaf_type):
+def test_every_dtype_arrives(leaf_type):
   values = {
     name: np.arange(6).reshape(2, 3).astype(getattr(ml_dtypes, name, name))
     for name in DTYPES
@@ -41,7 +41,7 @@ def test_every_dtype_comes_through(leaf_type):
     )
 
 
-def test_every_kind_of_leaf_comes_through():
+def test_every_kind_of_leaf_arrives():
   whole = np.arange(24.0).reshape(4, 6)
   frozen = np.arange(3)
   frozen.flags.writeable = False
@@ -80,7 +80,7 @@ def test_python_scalars_are_cast_to_the_signature():
   assert [float(pulled[k]) for k in 'fbit'] == [3.0, 1.5, 255.0, 1.0]
 
 
-def test_bfloat16_on_the_wire_and_float32_at_both_ends():
+def test_leaves_may_be_bfloat16_on_the_wire_and_float32_at_both_ends():
   values = {'x': np.linspace(0, 1, 1000, dtype=np.float32), 'n': np.int32(3)}
   table = container.variable_table(values, wire_dtype='bfloat16')
   pulled = servers.transfer(values, table=table)
@@ -145,7 +145,7 @@ INVALID = tf.errors.InvalidArgumentError
     ),
   ],
 )
-def test_what_does_not_fit_is_named_and_changes_nothing(
+def test_a_leaf_that_does_not_fit_is_named_and_changes_nothing(
   client, values, error, message
 ):
   version = client.version()
@@ -170,14 +170,14 @@ def test_a_leaf_too_large_for_a_message_is_refused_at_once():
     )
     client.push({'x': np.arange(3, dtype=np.uint8)})
     with pytest.raises(ValueError, match='x: 2,200,000,000 bytes.*up to'):
-      # Zeros that nobody touches take no memory.
+      # Zeros take no memory until they are touched.
       client.push({'x': np.zeros(2_200_000_000, np.uint8)})
     assert client.version() == 1
     assert client.pull()['x'].tolist() == [0, 1, 2]
 
 
 @pytest.mark.long
-def test_a_nest_larger_than_a_message_goes_through():
+def test_a_nest_larger_than_a_message_arrives():
   size = 750_000_000
   nest = {name: np.zeros(size, np.uint8) for name in 'abc'}
   for n, leaf in enumerate(nest.values()):
@@ -192,8 +192,8 @@ def test_a_nest_larger_than_a_message_goes_through():
     assert {leaf.nbytes for leaf in pulled.values()} == {size}
 
 
-def test_snappy_of_other_clients_is_understood():
-  # Zeros compress, so this is no verbatim stream.
+def test_compressed_leaves_of_other_clients_are_understood():
+  # Zeros compress, so their stream does not hold them verbatim.
   values = {'x': np.zeros(100_000, np.float32), 'y': np.arange(5)}
   with servers.serving(container.variable_table(values)) as address:
     servers.TfAgentsClient(address).push(values)

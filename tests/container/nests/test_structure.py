@@ -75,14 +75,14 @@ def test_values_stay_with_their_keys():
   assert (float(pulled['a']), float(pulled['z'])) == (1.0, 26.0)
 
 
-def test_a_template_gives_its_types():
+def test_a_template_gives_the_types():
   like = flax.core.FrozenDict({'a': 0, 'b': [0]})
   pulled = servers.transfer({'a': np.ones(2), 'b': (np.zeros(3),)}, like=like)
   assert isinstance(pulled, flax.core.FrozenDict)
   assert isinstance(pulled['b'], list)
 
 
-def test_a_class_unknown_here_is_stood_in_for():
+def test_a_namedtuple_takes_the_place_of_an_unknown_class():
   node, leaves = structure.split(Pair(b=1, a=2))
   text = structure_json.encode(node).replace(__name__, 'not_imported_here')
   far = structure_json.decode(text, leaves)
@@ -112,7 +112,7 @@ def test_a_structure_from_the_wire_makes_only_containers():
   assert structure.rebuild(abstract, {('x',): 1}) == {'x': 1}
 
 
-def test_a_structure_from_the_wire_has_no_module_import_others(monkeypatch):
+def test_a_structure_from_the_wire_makes_no_module_import_others(monkeypatch):
   asked = []
   lazy = types.ModuleType('lazy')
   lazy.__getattr__ = asked.append
