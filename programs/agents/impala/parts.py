@@ -74,32 +74,36 @@ def make(
     baseline_cost=config.baseline_cost,
     max_gradient_norm=config.max_gradient_norm,
   )
-  made = _make_networks(environment_spec, config)
-  core_state = made.initial_state_fn(
-    made.initial_state_init_fn(jax.random.PRNGKey(0))
+  recurrent = _make_networks(environment_spec, config)
+  core_state = recurrent.initial_state_fn(
+    recurrent.initial_state_init_fn(jax.random.PRNGKey(0))
   )
   return description.AgentParts(
     builder=_Builder(acme_config, core_state),
     network_factory=lambda spec: _make_networks(spec, config),
-    policy_factory=lambda made: _make_actor_core(made, environment_spec),
+    policy_factory=lambda recurrent: _make_actor_core(
+      recurrent, environment_spec
+    ),
     variable_names=('network',),
   )
 
 
 def _make_actor_core(
-  made: impala_networks.IMPALANetworks, spec: specs.EnvironmentSpec
+  recurrent: impala_networks.IMPALANetworks, spec: specs.EnvironmentSpec
 ) -> actor_core.ActorCore:
-  """Returns the pure functions that Acme's actor for IMPALA has in itself."""
+  """Returns pure functions that act as Acme's own actor for IMPALA does."""
 
   def init(random_key):
     key, random_key = jax.random.split(random_key)
-    state = made.initial_state_fn(made.initial_state_init_fn(key))
+    state = recurrent.initial_state_fn(recurrent.initial_state_init_fn(key))
     logits = jnp.zeros(spec.actions.num_values)
     return _ActorState(random_key, state, logits, state)
 
   def select_action(params, observation, before):
     random_key, key = jax.random.split(before.random_key)
-    (logits, _), state = made.forward_fn(params, observation, before.core_state)
+    (logits, _), state = recurrent.forward_fn(
+      params, observation, before.core_state
+    )
     action = jax.random.categorical(key, logits)
     return action, _ActorState(random_key, state, logits, before.core_state)
 
@@ -121,7 +125,7 @@ def _make_networks(
       lambda: _PolicyAndValue(spec.actions.num_values),
     )
 
-  # Acme's actor gives one observation and its loss one sequence, no batch.
+  # The actor's observations and the loss' sequences have no axis for a batch.
   def forward(observation, state):
     batched = utils.add_batch_dim((observation, state))
     return utils.squeeze_batch_dim(network()(*batched))

@@ -51,9 +51,10 @@ def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
   """Returns float32[batch, height, width, channels], scaled to [0, 1].
 
   Args:
-    spec: of an image, with its channels first or last. Without bounds, an image
-      of 8 bits is scaled by what its dtype holds, and any other stays as it is.
-    images: of [batch, ...].
+    spec: the spec of an image, with its channels first or last. Without bounds,
+      an image of 8 bits is scaled by what its dtype holds, and any other stays
+      as it is.
+    images: a batch of such images, of [batch, ...].
   """
   low, high = _range(spec)
   pixels = (images.astype(jnp.float32) - low) / (high - low)
@@ -83,7 +84,7 @@ def feed_forward(
   """Returns a network made of a Haiku function.
 
   Args:
-    spec: of the environment whose observations the network takes.
+    spec: the spec of the environment whose observations the network takes.
     forward: a function of a nest of [batch, ...] observations.
   """
   network = hk.without_apply_rng(hk.transform(forward))

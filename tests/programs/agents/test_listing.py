@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from acme import specs
 
-from programs import agents
+from programs import agents, environments
 from programs.agents import listing
 
 _ROOT = pathlib.Path(__file__).parents[3]
@@ -33,6 +34,39 @@ def test_a_setting_keeps_the_description_of_its_base():
 def test_ones_own_agent_is_listed_as_others_are():
   (row,) = listing.rows([_OWN])
   assert row == listing.rows(['dqn'])[0]._replace(name=_OWN)
+
+
+_NEW = """
+import dataclasses
+from programs.agents import dqn
+from programs.agents.shared import limits
+
+@dataclasses.dataclass(frozen=True)
+class Config(dqn.Config):
+  \"\"\"Settings of it.
+
+  Attributes:
+    share: a share.
+  \"\"\"
+
+  share: limits.Share = 0.5
+
+AGENT = dataclasses.replace(dqn.AGENT, config_type=Config)
+"""
+
+
+def test_an_agent_is_added_by_its_file_and_its_name(tmp_path, monkeypatch):
+  (tmp_path / 'new.py').write_text(_NEW)
+  monkeypatch.setattr(agents, '__path__', [*agents.__path__, str(tmp_path)])
+  monkeypatch.setattr(agents, 'AGENTS', (*agents.AGENTS, 'new'))
+  assert listing.text(agents.AGENTS).splitlines()[-1].split()[0] == 'new'
+  assert listing.settings('new')[-1] == ('share', 'float', '0.5', 'a share.')
+  assert agents.make_config('new', 'share=1').share == 1
+  with pytest.raises(ValueError, match='share=2.0 is not between 0 and 1'):
+    agents.make_config('new', 'share=2')
+  environment = environments.make_environment_factory('gym:CartPole-v1')(0)
+  spec = specs.make_environment_spec(environment)
+  assert agents.make_parts('new', spec).variable_names == ('',)
 
 
 def test_neither_tables_nor_configs_wait_for_acme():
