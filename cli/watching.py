@@ -37,7 +37,7 @@ def watching(
 ) -> Iterator['roles.Printer']:
   """Watches a run while the body runs; yields what prints its tasks' lines."""
   from reporting.sinks import followers
-  from watchdog import stall
+  from watchdog import watchdog
 
   with contextlib.ExitStack() as stack:
     printer = stack.enter_context(_shown(settings, run_dir, watch.quiet))
@@ -47,7 +47,7 @@ def watching(
       )
     )
     stack.enter_context(
-      stall.Watchdog(
+      watchdog.Watchdog(
         run_dir, watch.stuck_after, functools.partial(printer, 'watchdog', 0)
       )
     )

@@ -1,13 +1,13 @@
-"""Why is it stuck? Who waits for whom in a run, from what its servers say.
+"""Why a run is stuck: who waits for whom, from what its servers say.
 
-A folder of its own because it looks at all others' processes from outside, for
-the launcher while it runs and for `launch.py status`. It imports nothing
-heavy, so that a status is there within a second.
+It looks at the run's processes from outside, for the launcher while the run
+goes on, and for `launch.py status`. It imports nothing heavy, so that a status
+is there within a second.
 
+- `watchdog`: the thread that looks, and says what it finds.
 - `snapshot`: what a run is doing now.
-- `reasons`: a snapshot -> who waits for whom, and the way out.
-- `stuck`: who makes no step by itself, and where it stands.
-- `servers`: asking servers, with deadlines.
-- `status`: a snapshot as text.
-- `stall`: the watchdog itself.
+- `servers`: asks the run's servers, with deadlines.
+- `reasons`: who waits for whom in a snapshot, and the way out.
+- `stuck`: which tasks make no step by themselves, and where they stand.
+- `status_page`: a snapshot as text.
 """

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from run_files import status
 from watchdog import servers, snapshot
 
-# Whose servers each role calls; all of them call the counter's.
+# The roles that call each role's servers.
 _CLIENTS = {
   'replay': ('learner', 'actor'),
   'variable_server': ('learner', 'actor', 'evaluator'),
   'counter': ('learner', 'actor', 'evaluator'),
 }
-# A process that imports or compiles does not serve yet.
+# A process imports and compiles before it serves, which takes so long.
 _STARTING_SECONDS = 30.0
 _ENDED = (
   *(status.TaskState.FINISHED, status.TaskState.FAILED),
@@ -26,9 +26,9 @@ class Reason(NamedTuple):
   """Why something waits.
 
   Attributes:
-    key: the same as long as the reason is, whatever its numbers.
-    text: sentences: who waits for what, and what to do.
-    waiters: the tasks that wait.
+    key: identifies the reason, without the numbers in its text.
+    text: sentences that say who waits for what, and what to do.
+    waiters: the names of the tasks that wait.
   """
 
   key: str
@@ -37,7 +37,7 @@ class Reason(NamedTuple):
 
 
 def find(run: snapshot.Snapshot) -> list[Reason]:
-  """Returns what holds a run up, causes before what they cause."""
+  """Returns what holds a run up, causes before their effects."""
   return [*_tasks(run), *_silent(run), *_weights(run), *_replay(run)]
 
 
@@ -162,7 +162,7 @@ def _wait(tasks: list[str]) -> str:
 
 
 def listed(tasks: Sequence[str]) -> str:
-  """Lists tasks; the many of one role as one."""
+  """Returns the names of tasks as a list in words; many of one role as one."""
   by_label = {}
   for name in tasks:
     by_label.setdefault(name.rpartition('/')[0], []).append(name)

@@ -1,6 +1,6 @@
 """Asks the servers of a run what they are doing; each call has a deadline.
 
-Reverb's tell of their tables. Those that serve calls greet whoever comes before
+Reverb's servers tell of their tables. Servers of calls greet each caller before
 they ask for the run's key, which shows that they are there.
 """
 
@@ -14,21 +14,21 @@ from reverb_wire import messages, protobuf, server_info, table_info
 from rpc import sealed
 
 _TIMEOUT = 0.5
-# Between two looks at a table, to see whether anybody waits there.
+# Seconds between two looks at a table, which tell whether a client waits there.
 _INTERVAL = 0.3
-# Between two questions of whoever asks all the time.
+# Seconds between two questions of a poller.
 _POLL_SECONDS = 1.0
-# A proxy from the environment would be asked for the machine itself.
+# With a proxy in the environment, gRPC would ask it for this machine, too.
 _OPTIONS = (('grpc.enable_http_proxy', 0),)
 
 
 class Waiting(NamedTuple):
-  """A table, and who waits there.
+  """A table, and which clients wait there.
 
   Attributes:
-    table: as it is.
-    samplers: whether somebody waits to sample, and nobody gets through.
-    inserters: the same of inserting.
+    table: what the server says of it.
+    samplers: whether clients wait to sample, and none gets through.
+    inserters: whether clients wait to insert, and none gets through.
   """
 
   table: table_info.TableInfo
@@ -37,10 +37,10 @@ class Waiting(NamedTuple):
 
 
 class Servers(NamedTuple):
-  """What the servers said.
+  """What the servers of a run said.
 
   Attributes:
-    tables: by address, of those which are Reverb's.
+    tables: the tables of each Reverb server, by its address.
     silent: addresses at which nothing answered, or nothing that makes sense.
   """
 
@@ -49,10 +49,10 @@ class Servers(NamedTuple):
 
 
 def ask(addresses: Iterable[str]) -> Servers:
-  """Asks all servers at once; takes two seconds at most.
+  """Asks all servers at once, which takes two seconds at most.
 
   Args:
-    addresses: `host:port` each.
+    addresses: of the servers, `host:port` each.
   """
   channels = {
     address: grpc.insecure_channel(address, options=_OPTIONS)
@@ -104,7 +104,7 @@ def _ask_once(
 
 
 class TablesPoller:
-  """Asks one Reverb server for its tables now and then, and never waits."""
+  """Asks one Reverb server for its tables every second, and never waits."""
 
   def __init__(self):
     self._address: str | None = None
@@ -114,7 +114,7 @@ class TablesPoller:
     self._tables: list[table_info.TableInfo] = []
 
   def poll(self, address: str) -> list[table_info.TableInfo]:
-    """Returns the newest answer, none while the server does not answer.
+    """Returns the newest answer; no tables while the server does not answer.
 
     Args:
       address: `host:port` of the server.

@@ -1,4 +1,4 @@
-"""What a run is doing now: its files, and what its servers say."""
+"""What a run is doing now, from its files and from what its servers say."""
 
 import itertools
 import math
@@ -30,12 +30,12 @@ class Snapshot(NamedTuple):
   silent: dict[str, str]
 
   def count(self, name: str) -> int:
-    """The newest value of a count that only rises, such as `actor/steps`."""
+    """Returns the newest value of a count, such as `actor/steps`."""
     counts = (point.count for point in self._points(name))
     return int(max(filter(math.isfinite, counts), default=0))
 
   def rate(self, name: str) -> float | None:
-    """By how much a count rises a second; None if too little is known."""
+    """Returns by how much a count rises a second; None if that is unknown."""
     # Older rows tell how fast it was before it got stuck.
     since = time.time() - _RATE_SECONDS
     return rates.per_second(self._points(name), since)
@@ -47,12 +47,12 @@ class Snapshot(NamedTuple):
 
   @property
   def inserts(self) -> int:
-    """Items put into replay by its present server."""
+    """How many items the replay server has got since it started."""
     tables = self.tables.get('replay/0', ())
     return sum(waiting.table.inserts for waiting in tables)
 
   def with_label(self, label: str) -> list[str]:
-    """The names of the tasks of a role."""
+    """Returns the names of the tasks of a role."""
     return [task.name for task in self.status.tasks if task.label == label]
 
   def _points(self, name: str) -> list[rates.Point]:
@@ -60,10 +60,10 @@ class Snapshot(NamedTuple):
 
 
 def take(run_dir: str | pathlib.Path) -> Snapshot:
-  """Looks at a run; takes a second or so while it runs.
+  """Looks at a run, which takes about a second while it runs.
 
   Raises:
-    FileNotFoundError: no run has kept its status there.
+    FileNotFoundError: no run has written its status there.
   """
   run_dir = pathlib.Path(run_dir)
   run_status = status_lib.read(str(run_dir / 'logs'))

@@ -1,4 +1,8 @@
-"""A run at one moment, as a page of text."""
+"""A run at one moment, as a page of text.
+
+It is made without `rich`: the text may go to a pipe or a file, which have no
+width that it could be fitted to.
+"""
 
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -10,9 +14,10 @@ _COLUMNS = (
   *('task', 'state', 'pid', 'uptime', 'restarts', 'address', 'steps/s'),
   'weights',
 )
-# As `--stuck_after` has it unless told otherwise.
+# The default of `--stuck_after`.
 _STUCK_AFTER = 60.0
-# What a task did in whose launcher's file it still does, though that is dead.
+# If the launcher was killed, the file still says that its tasks do these, but
+# they have died with it.
 _GONE = (
   *(status.TaskState.RUNNING, status.TaskState.STARTING),
   *(status.TaskState.BACKOFF, status.TaskState.WAITING),
@@ -23,8 +28,11 @@ _RIGHT = ('pid', 'uptime', 'restarts', 'steps/s')
 def page(run_dir: str | pathlib.Path) -> str:
   """Returns what a run is doing, or how it ended.
 
+  Args:
+    run_dir: the run directory.
+
   Raises:
-    FileNotFoundError: no run has kept its status there.
+    FileNotFoundError: no run has written its status there.
   """
   run = snapshot.take(run_dir)
   lines = [f'{run_dir}: {_state(run)}', '', *_table(run), '', *_facts(run)]

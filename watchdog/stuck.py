@@ -1,4 +1,4 @@
-"""Tasks that make no step though nobody holds them up, and where they stand."""
+"""Tasks that make no step though they wait for no other, and their stacks."""
 
 import pathlib
 import time
@@ -8,24 +8,24 @@ from run_files import metric_names, status
 from system import stacks
 from watchdog import reasons, snapshot
 
-# Those whose rows tell of steps.
+# The roles whose rows of metrics tell of steps.
 _ROLES = ('actor', 'learner')
-# The others are named.
+# Of more tasks, only the names are said.
 _MAX_DESCRIBED = 3
 _MAX_FRAMES = 4
-# Begins the loop of a task, which has a thread to itself.
+# The files and functions that call a task's loop, which has its own thread.
 _LOOP = ('nodes/worker.py', 'run'), ('threading.py', '_bootstrap_inner')
 
 
 def find(
   run: snapshot.Snapshot, found: Sequence[reasons.Reason], stuck_after: float
 ) -> list[reasons.Reason]:
-  """Returns a reason for each, those at the head with their stacks.
+  """Returns a reason for each task that is stuck, the first with their stacks.
 
   Args:
-    run: what is known of it.
-    found: why others wait.
-    stuck_after: seconds without a step.
+    run: the run.
+    found: why tasks wait for others.
+    stuck_after: the seconds without a step after which a task is stuck.
   """
   waiters = {name for reason in found for name in reason.waiters}
   idle = {

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from tests import helpers
-from watchdog import stall
+from watchdog import watchdog
 
 
 def _refused():
@@ -44,9 +44,9 @@ def test_a_watchdog_that_waits_in_a_library_holds_up_no_end(
     is_over.wait()
     raise FileNotFoundError
 
-  monkeypatch.setattr(stall.snapshot, 'take', look)
+  monkeypatch.setattr(watchdog.snapshot, 'take', look)
   try:
-    with stall.Watchdog(tmp_path, 0.01, print):
+    with watchdog.Watchdog(tmp_path, 0.01, print):
       assert waits.wait(20)
   finally:
     is_over.set()

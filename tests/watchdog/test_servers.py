@@ -95,7 +95,7 @@ def test_a_poller_has_the_newest_answer_and_none_of_a_silent_server(address):
 
 def test_a_status_imports_nothing_heavy():
   code = (
-    'import sys; from watchdog import stall, status_page; '
+    'import sys; from watchdog import status_page, watchdog; '
     "heavy = {'tensorflow', 'jax', 'reverb', 'acme', 'launchpad'}; "
     'sys.exit(str(heavy & set(sys.modules) or 0))'
   )

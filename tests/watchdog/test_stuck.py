@@ -7,7 +7,7 @@ import pytest
 from run_files import status
 from system import stacks
 from tests.run_files import statuses
-from watchdog import reasons, snapshot, stall, stuck
+from watchdog import reasons, snapshot, stuck, watchdog
 
 _STUCK_AFTER = 10.0
 
@@ -114,8 +114,8 @@ class _Clock:
 def test_who_stops_later_is_named_at_once_and_all_again(monkeypatch, tmp_path):
   """A learner waits first; the actor that it waits for has begun to hang."""
   clock, said = _Clock(), []
-  monkeypatch.setattr(stall.time, 'monotonic', clock.monotonic)
-  dog = stall.Watchdog(tmp_path, 3600.0, said.append)
+  monkeypatch.setattr(watchdog.time, 'monotonic', clock.monotonic)
+  dog = watchdog.Watchdog(tmp_path, 3600.0, said.append)
   dog.close()
   dog._stuck_after = _STUCK_AFTER
   waits = [reasons.Reason('samplers', 'learner/0 waits', ['learner/0'])]

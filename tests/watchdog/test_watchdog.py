@@ -14,7 +14,7 @@ import reverb
 from backends.local import this_machine
 from run_files import status
 from tests import helpers
-from watchdog import stall, status_page
+from watchdog import status_page, watchdog
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -97,7 +97,7 @@ def stuck(tmp_path_factory):
     .until('learner/0 waits for ever', then=suspend)
     .until('replay/0 does not answer', then=(run_dir / 'seen').touch)
   )
-  with stall.Watchdog(run_dir, 2.0, said):
+  with watchdog.Watchdog(run_dir, 2.0, said):
     result = this_machine.run(
       _program(run_dir),
       config=this_machine.RunConfig(
