@@ -1,13 +1,13 @@
-"""Which verb a command line names, and what becomes of it: an exit code.
+"""Reads a command line, has its verb act, and turns errors into sentences.
 
-A verb is a line in `VERBS` and a module in `cli/verbs/`, imported when the verb
-is typed, which has:
+A verb is a line in `VERBS` and a module in `cli/verbs/`, which is imported when
+the verb is typed and has two functions:
 
-  add_arguments(parser): adds its arguments and flags to an argparse parser
-  run(arguments) -> int: does it, and returns the exit code
+  add_arguments(parser): adds its arguments and flags to a parser of argparse
+  run(arguments) -> int: does what the verb says, and returns the exit code
 
-Training is a verb too, and the one that may be left out. Its flags are absl's,
-since Launchpad, JAX and Acme have theirs there.
+Training is a verb, too, and may be left out. absl parses its flags, since
+Launchpad, JAX and Acme define theirs there.
 """
 
 import argparse
@@ -42,7 +42,7 @@ VERBS = {
   'doctor': 'say what is wrong with this machine or its packages',
 }
 _TRAIN = 'train'
-# Flags of other verbs, which somebody may give to training.
+# Words that a person may take for flags of training, and the verbs to type.
 _VERB_OF_FLAG = {
   **{verb.replace('-', '_'): verb for verb in VERBS if verb != _TRAIN},
   'episodes': 'evaluate',
@@ -118,7 +118,7 @@ def _parse_verb(program: str, name: str, words: Sequence[str]) -> Command:
       sys.exit()
     arguments = _parse_training(program, words)
   else:
-    # absl's own flags have their defaults, and Acme logs warnings alone.
+    # Libraries read absl's flags; the verbosity has them log warnings alone.
     flags.FLAGS([program, '--verbosity=-1'])
     arguments = parser.parse_args(words)
   named = getattr(arguments, 'run_dir', None) or ()
@@ -127,6 +127,8 @@ def _parse_verb(program: str, name: str, words: Sequence[str]) -> Command:
 
 
 class _Parser(argparse.ArgumentParser):
+  """Says what is wrong in one sentence, without the usage."""
+
   def error(self, message: str) -> NoReturn:
     raise WrongUsage(f'{message}; see {self.prog} --help')
 
@@ -140,7 +142,7 @@ def _make_parser(prog: str, verb: types.ModuleType) -> _Parser:
 def _parse_training(program: str, words: Sequence[str]) -> argparse.Namespace:
   """Has absl parse the flags of training; returns the run's directory."""
   try:
-    # Ahead of the user's own, which win.
+    # It comes before the flags that were typed, since the last one counts.
     left = flags.FLAGS([program, '--verbosity=-1', *words])[1:]
   except flags.UnrecognizedFlagError as e:
     if e.flagname not in _VERB_OF_FLAG:
@@ -159,6 +161,7 @@ def _parse_training(program: str, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _no_verb(program: str, word: str) -> str:
+  """Returns what to say of a word that is no verb."""
   if nearest := difflib.get_close_matches(word, VERBS, 1):
     return f'there is no verb {word!r}; the nearest is {nearest[0]!r}'
   if os.path.isdir(word):
@@ -177,8 +180,8 @@ def _show_overview(program: str) -> NoReturn:
     prog=program,
     usage=f'{program} [FLAGS]\n       {program} VERB [ARGUMENTS]',
     description=(
-      'Trains an agent as one distributed program of many processes; a verb '
-      'does something else.'
+      'Trains an agent as one distributed program of many processes, or does '
+      'what a verb says.'
     ),
     epilog=(
       f'`{program} VERB --help` says how a verb is used, and `{program} train '
@@ -202,7 +205,7 @@ def _refuse(sentence: str, exit_code: int) -> int:
 
 
 def _is_about_storage(error: OSError, run_dirs: Sequence[str]) -> bool:
-  """Whether a disk is full, or it is a file of a run directory's."""
+  """Whether a disk is full, or a file of a run directory cannot be used."""
   if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
     return True
   if not isinstance(error.filename, str):

@@ -1,4 +1,4 @@
-"""What is said and kept of a run at its end."""
+"""The end of a run: its figure, summary, policy, and the cause of a failure."""
 
 import contextlib
 import pathlib
@@ -6,23 +6,26 @@ import sys
 from collections.abc import Iterator
 
 from backends.supervision import config as config_lib
-from cli import keeping, settings
+from cli import keeping
+from cli import settings as settings_lib
 from reporting import curve, profile, summary
 from run_files import screen
 from view import region
 
 
 def end(
-  run: settings.Settings, run_dir: pathlib.Path, result: config_lib.Result
+  settings: settings_lib.Settings,
+  run_dir: pathlib.Path,
+  result: config_lib.Result,
 ) -> int:
-  """Says what came of a run, and keeps figure and policy.
+  """Writes a run's figure and policy, and prints its summary.
 
-  Whatever of it fails, the rest comes all the same.
+  If one of these fails, the others come all the same.
 
   Args:
-    run: its settings.
-    run_dir: its directory.
-    result: how it ended.
+    settings: the flags' values that describe the run.
+    run_dir: the run directory's absolute path.
+    result: how the run ended.
 
   Returns:
     The exit code.
@@ -31,23 +34,24 @@ def end(
     curve.write_learning_curve(run_dir)
   with _left_out_if_it_fails('the summary'):
     screen.show(summary.summarize(run_dir, result.wall_time))
-  if result.cause is None and run.profile:
+  if result.cause is None and settings.profile:
     with _left_out_if_it_fails('the profile'):
       screen.show(profile.page(run_dir))
-  # Whoever interrupts a run waits for its end.
+  # A person who interrupts a run waits for its end, and gets no policy.
   if result.exit_code == 0 or (result.cause and result.cause.ends_run):
-    keeping.keep_policy(run_dir, run)
+    keeping.keep_policy(run_dir, settings)
   if result.cause is not None:
     cause = str(result.cause)
     if sys.stderr.isatty():
       cause = '\n'.join(map(region.clean, cause.splitlines()))
-    # The last thing printed.
+    # It is the last thing printed, where a person looks first.
     print(cause, file=sys.stderr, flush=True)
   return result.exit_code
 
 
 @contextlib.contextmanager
 def _left_out_if_it_fails(what: str) -> Iterator[None]:
+  """Turns an error in the body of the `with` into a sentence about `what`."""
   try:
     yield
   except Exception as e:

@@ -1,4 +1,4 @@
-"""Whether there is something whole for `--resume` to go on from."""
+"""Checks that the files from which `--resume` goes on are whole."""
 
 import pathlib
 
@@ -8,12 +8,15 @@ from run_files import damage, metrics
 
 
 def check(run_dir: pathlib.Path) -> None:
-  """Checks what the processes of a run will begin from.
+  """Checks the files that the processes of a resumed run read first.
+
+  Args:
+    run_dir: the run directory's absolute path.
 
   Raises:
-    DamagedError: a file is damaged, or cannot be read.
+    damage.DamagedError: a file is damaged, or cannot be read.
   """
-  # Slow, since they hold what JAX calls arrays.
+  # Slow to import, since checkpoints hold JAX's arrays.
   from nodes.saving import checkpoint
 
   try:

@@ -1,4 +1,4 @@
-"""What `launch.py --seeds=0,1,2` does: a run a seed, and what they came to."""
+"""`launch.py --seeds=0,1,2`: a run for each seed, and what they came to."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ from reporting import report, scores, summary
 from run_files import run_dir as run_dir_lib
 from system import linux, stops
 
-# A run's learner and servers are busy too.
+# A run's learner and its servers keep processors busy, too.
 _BESIDE_ACTORS = 2
 _POLL_SECONDS = 0.5
 _LAUNCH = pathlib.Path(__file__).parents[1] / 'launch.py'
@@ -25,8 +25,11 @@ _LAUNCH = pathlib.Path(__file__).parents[1] / 'launch.py'
 def parse(texts: Sequence[str]) -> list[int]:
   """Returns the seeds that `--seeds` names.
 
+  Args:
+    texts: the seeds as they were typed.
+
   Raises:
-    WrongUsage: they are no seeds, or one is there twice.
+    WrongUsage: a text is no seed, or a seed is named twice.
   """
   try:
     seeds = [int(text) for text in texts]
@@ -48,29 +51,30 @@ def run(
   num_actors: int,
   directory: pathlib.Path,
 ) -> int:
-  """Runs `launch.py` for each seed, and compares what came of them.
+  """Runs `launch.py` for each seed, and compares the runs.
 
-  As many go side by side as there are processors for, the others in turn.
+  As many runs go side by side as there are processors for; the others follow.
 
   Args:
-    seeds: of the runs.
-    flags: all others of the command line.
-    num_actors: of each run.
-    directory: of the run directories `seed_0`, `seed_1`, ..., and the report.
+    seeds: a seed for each run.
+    flags: the command line, without the program's name.
+    num_actors: the number of actors in each run.
+    directory: the directory for the run directories `seed_0`, `seed_1`, and so
+      on, and for the report.
 
   Returns:
-    The exit code: 0 if all runs ended with that, else of the first that did
-    not; after a stop the one for it.
+    The exit code: 0 if every run ended with 0, else the code of the first run
+    that did not; after a signal, 128 and the signal's number.
 
   Raises:
-    WrongUsage: a seed has run there already.
+    WrongUsage: there is a run of one of the seeds already.
   """
   run_dirs = {seed: directory / f'seed_{seed}' for seed in seeds}
   for run_dir in run_dirs.values():
     if run_dir.exists():
       raise WrongUsage(f'--seeds: {run_dir} is there already')
-  room = max(1, (os.cpu_count() or 1) // (num_actors + _BESIDE_ACTORS))
-  runs = _Runs(flags, room)
+  processors = os.cpu_count() or 1
+  runs = _Runs(flags, max(1, processors // (num_actors + _BESIDE_ACTORS)))
   codes = runs.run(run_dirs)
   print(_table(run_dirs, codes), flush=True)
   began = [
@@ -85,52 +89,57 @@ def run(
 
 
 class _Runs:
-  """The runs that go on, and those that are to come."""
+  """The processes of the runs, of which some go on and others wait.
 
-  def __init__(self, flags: Sequence[str], room: int):
+  Attributes:
+    stopped_by: the number of the first signal that came; None if none came.
+  """
+
+  def __init__(self, flags: Sequence[str], max_at_a_time: int):
     self._flags = tuple(flags)
-    self._room = room
-    self._going_on: dict[int, subprocess.Popen] = {}
-    self._came: list[int] = []
+    self._max_at_a_time = max_at_a_time
+    self._processes: dict[int, subprocess.Popen] = {}
+    self._signals: list[int] = []
     self.stopped_by: int | None = None
 
   def run(self, run_dirs: dict[int, pathlib.Path]) -> dict[int, int]:
-    """Returns each seed's exit code, less those that a stop came before."""
+    """Runs each seed; returns the exit codes of those that began, by seed."""
     handlers = {
-      signum: signal.signal(signum, self._take)
+      signum: signal.signal(signum, self._on_signal)
       for signum in stops.SIGNALS
       if signal.getsignal(signum) is not signal.SIG_IGN
     }
     waiting, codes = dict(run_dirs), {}
     try:
-      while self._going_on or (waiting and self.stopped_by is None):
-        while (
-          waiting
-          and len(self._going_on) < self._room
-          and self.stopped_by is None
-        ):
+      while self._processes or (waiting and self.stopped_by is None):
+        while waiting and self._has_room():
           seed = next(iter(waiting))
           self._start(seed, waiting.pop(seed))
-        self._pass_on()
-        codes.update(self._ended())
+        self._pass_signals_on()
+        codes.update(self._wait())
     finally:
       for signum, handler in handlers.items():
         signal.signal(signum, handler)
     return codes
 
-  def _take(self, signum: int, frame) -> None:
+  def _has_room(self) -> bool:
+    is_free = len(self._processes) < self._max_at_a_time
+    return is_free and self.stopped_by is None
+
+  def _on_signal(self, signum: int, frame) -> None:
+    del frame
     self.stopped_by = self.stopped_by or signum
-    self._came.append(signum)
+    self._signals.append(signum)
 
-  def _pass_on(self) -> None:
-    """Gives the runs the signals that came.
+  def _pass_signals_on(self) -> None:
+    """Sends the runs the signals that came.
 
-    A terminal has sent Ctrl-C to every process already, but not everything that
-    sends one does; what comes twice at once, counts once there.
+    A terminal has sent Ctrl-C to every process already, but others who send a
+    signal have not. A run counts a signal once that comes twice at once.
     """
-    while self._came:
-      signum = self._came.pop(0)
-      for process in self._going_on.values():
+    while self._signals:
+      signum = self._signals.pop(0)
+      for process in self._processes.values():
         process.send_signal(signum)
 
   def _start(self, seed: int, run_dir: pathlib.Path) -> None:
@@ -139,41 +148,41 @@ class _Runs:
       [
         sys.executable,
         str(_LAUNCH),
-        # Of a flag that is there twice, the last counts.
+        # The last counts of a flag that is there twice.
         *self._flags,
         '--seeds=',
         f'--seed={seed}',
         f'--run_dir={run_dir}',
       ],
-      # Alone it has the terminal to itself.
-      stdout=None if self._room == 1 else subprocess.PIPE,
+      # A run that is alone may draw its view on the terminal.
+      stdout=None if self._max_at_a_time == 1 else subprocess.PIPE,
       text=True,
       preexec_fn=functools.partial(_prepare, os.getpid()),
     )
     if process.stdout is not None:
       threading.Thread(target=_show, args=(seed, process.stdout)).start()
-    self._going_on[seed] = process
+    self._processes[seed] = process
 
-  def _ended(self) -> dict[int, int]:
+  def _wait(self) -> dict[int, int]:
     """Waits a moment; returns the exit codes of the runs that have ended."""
-    first = next(iter(self._going_on.values()))
+    first = next(iter(self._processes.values()))
     with contextlib.suppress(subprocess.TimeoutExpired):
       first.wait(timeout=_POLL_SECONDS)
     codes = {
-      # As a shell has it, of one that a signal has ended.
+      # A shell reports the end by a signal so, and Python as -signum.
       seed: code if code >= 0 else 128 - code
-      for seed, process in self._going_on.items()
+      for seed, process in self._processes.items()
       if (code := process.poll()) is not None
     }
     for seed in codes:
-      del self._going_on[seed]
+      del self._processes[seed]
     return codes
 
 
 def _prepare(parent: int) -> None:
   """Prepares the process of a run, before it becomes another program."""
   linux.die_with_parent(parent)
-  # Until it handles them, which it says by taking them again.
+  # The run unblocks them when it can handle them.
   signal.pthread_sigmask(signal.SIG_BLOCK, stops.SIGNALS)
 
 
@@ -183,6 +192,7 @@ def _show(seed: int, lines) -> None:
 
 
 def _table(run_dirs: dict[int, pathlib.Path], codes: dict[int, int]) -> str:
+  """Returns a line for each seed, and one for all runs that ended well."""
   lines, returns = [], []
   for seed, run_dir in run_dirs.items():
     final, note = float('nan'), 'did not begin'
