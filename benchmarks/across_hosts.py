@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 from absl import app, flags
 
-from benchmarks.support import crew, network, peers
+from benchmarks.support import forks, network, peers
 
 _MEGABYTES = flags.DEFINE_list(
   'megabytes', ['1', '10', '100'], 'Sizes, in 10^6 bytes.'
@@ -125,28 +125,34 @@ def measure(
   peer = make_peer()
   a, b = (net.namespace(host) for host in ('a', 'b'))
   host = net.addresses['a']
-  roles = [crew.Role(lambda: _on(a, lambda: _serving(peer, values, host)))]
+  started = [
+    forks.ForkedProcess(lambda: _on(a, lambda: _serving(peer, values, host)))
+  ]
   try:
-    address = roles[0].call('address')
-    pusher = crew.Role(lambda: _on(a, lambda: _pushing(peer, address, values)))
-    crowd = [
-      crew.Role(lambda: _on(b, lambda: _reading(make_peer(), address, values)))
+    address = started[0].call('address')
+    pusher = forks.ForkedProcess(
+      lambda: _on(a, lambda: _pushing(peer, address, values))
+    )
+    reader_processes = [
+      forks.ForkedProcess(
+        lambda: _on(b, lambda: _reading(make_peer(), address, values))
+      )
       for _ in range(_READERS.value)
     ]
-    roles += [pusher, *crowd]
+    started += [pusher, *reader_processes]
     seconds, received = [], []
     for repeat in range(_REPEATS.value + 1):
       before = net.received_bytes('b')
       start = pusher.call('push')
-      for reader in crowd:
+      for reader in reader_processes:
         reader.start('pull')
-      end = max(reader.result() for reader in crowd)
+      end = max(reader.result() for reader in reader_processes)
       if repeat:  # The first push also connects, and is not counted.
         seconds.append(end - start)
         received.append(net.received_bytes('b') - before)
   finally:
-    for role in reversed(roles):
-      role.close()
+    for process in reversed(started):
+      process.close()
     for namespace in (a, b):
       shutil.rmtree(os.path.join(_MEMORY, namespace), ignore_errors=True)
   return Row(

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from absl import app, flags
 
-from benchmarks.support import crew, peers
+from benchmarks.support import forks, peers
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
 _CALLS = flags.DEFINE_integer(
@@ -47,7 +47,9 @@ def _calling(call: Callable[[], object]) -> dict[str, Callable]:
   return {'call': timed}
 
 
-def _measure(caller: crew.Role, server: crew.Role) -> list[float]:
+def _measure(
+  caller: forks.ForkedProcess, server: forks.ForkedProcess
+) -> list[float]:
   before = server.call('cpu')
   wall, cpu = caller.call('call')
   return [wall, cpu, server.call('cpu') - before]
@@ -56,26 +58,30 @@ def _measure(caller: crew.Role, server: crew.Role) -> list[float]:
 def _compare(make_peer: Callable[[], peers.Peer]) -> None:
   values = peers.make_values(_MEGABYTES.value, _NUM_LEAVES)
   peer = make_peer()
-  server = crew.Role(lambda: _serving(peer, values))
+  server = forks.ForkedProcess(lambda: _serving(peer, values))
   address = server.call('address')
   callers = {
-    'push': crew.Role(lambda: _calling(make_peer().pusher(address, values))),
-    'pull': crew.Role(lambda: _calling(make_peer().reader(address, values))),
+    'push': forks.ForkedProcess(
+      lambda: _calling(make_peer().pusher(address, values))
+    ),
+    'pull': forks.ForkedProcess(
+      lambda: _calling(make_peer().reader(address, values))
+    ),
   }
-  rows = {what: [] for what in callers}
+  rows = {kind: [] for kind in callers}
   for _ in range(_CALLS.value + 1):
-    for what, caller in callers.items():
-      rows[what].append(_measure(caller, server))
-  for what, measured in rows.items():
+    for kind, caller in callers.items():
+      rows[kind].append(_measure(caller, server))
+  for kind, measured in rows.items():
     columns = zip(*measured[1:], strict=True)
     wall, cpu, served = (1e3 * statistics.median(column) for column in columns)
     print(
-      f'{peer.name:<20} {what}: {wall:6.0f} on the wall, {cpu:6.0f} of CPU in '
+      f'{peer.name:<20} {kind}: {wall:6.0f} on the wall, {cpu:6.0f} of CPU in '
       f'the caller, {served:6.0f} in the server',
       flush=True,
     )
-  for role in (*callers.values(), server):
-    role.close()
+  for process in (*callers.values(), server):
+    process.close()
 
 
 def main(_) -> None:

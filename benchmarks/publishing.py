@@ -22,7 +22,7 @@ import reverb
 from absl import app, flags
 
 import container
-from benchmarks.support import crew
+from benchmarks.support import forks
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
 _STEP_MS = flags.DEFINE_float('step_ms', 20.0, 'Milliseconds of a step.')
@@ -132,7 +132,7 @@ def main(_) -> None:
   cores = sorted(os.sched_getaffinity(0))
   if len(cores) < 2:
     raise SystemExit('This needs two cores: one for the learner, one to spare.')
-  server = crew.Role(lambda: _serving(cores))
+  server = forks.ForkedProcess(lambda: _serving(cores))
   learner = Learner(server.call('address'), cores)
   for kind in ('sleep', 'compute'):
     learner.compare(kind)

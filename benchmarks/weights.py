@@ -21,7 +21,7 @@ import numpy as np
 from absl import app, flags
 
 from benchmarks import weights_report
-from benchmarks.support import crew, peers
+from benchmarks.support import forks, peers
 
 _MEGABYTES = flags.DEFINE_list(
   'megabytes',
@@ -115,22 +115,22 @@ def measure(
   """
   values = peers.make_values(megabytes, _LEAVES.value)
   peer = make_peer()
-  roles = [crew.Role(lambda: _serving(peer, values))]
+  started = [forks.ForkedProcess(lambda: _serving(peer, values))]
   try:
-    address = roles[0].call('address')
-    pusher = crew.Role(lambda: _pushing(peer, address, values))
-    roles.append(pusher)
-    crowd = [
-      crew.Role(lambda: _reading(make_peer(), address, values))
+    address = started[0].call('address')
+    pusher = forks.ForkedProcess(lambda: _pushing(peer, address, values))
+    started.append(pusher)
+    reader_processes = [
+      forks.ForkedProcess(lambda: _reading(make_peer(), address, values))
       for _ in range(readers)
     ]
-    roles.extend(crowd)
+    started.extend(reader_processes)
     row = weights_report.Row(megabytes, readers, peer.name)
-    row = _time_pulls(row, pusher, crowd, _size(values))
-    return _time_news(row, pusher, crowd[0])
+    row = _time_pulls(row, pusher, reader_processes, _size(values))
+    return _time_news(row, pusher, reader_processes[0])
   finally:
-    for role in reversed(roles):
-      role.close()
+    for process in reversed(started):
+      process.close()
 
 
 def _size(values: peers.Nest) -> int:
@@ -138,26 +138,29 @@ def _size(values: peers.Nest) -> int:
 
 
 def _time_pulls(
-  row: weights_report.Row, pusher: crew.Role, crowd: list[crew.Role], size: int
+  row: weights_report.Row,
+  pusher: forks.ForkedProcess,
+  reader_processes: list[forks.ForkedProcess],
+  size: int,
 ) -> weights_report.Row:
   """Returns the row with the times of pushes, and of pulls by all readers."""
   pushes, blocked, pulls, received = [], [], [], []
   for repeat in range(_REPEATS.value + 1):
     start, end, wait = pusher.call('push')
-    before = [reader.call('received') for reader in crowd]
-    for reader in crowd:
+    before = [reader.call('received') for reader in reader_processes]
+    for reader in reader_processes:
       reader.start('pull')
-    new = [reader.result() for reader in crowd]
+    new = [reader.result() for reader in reader_processes]
     if not repeat:  # The first also connects, and touches new memory.
       continue
     pushes.append(end - start)
     pulls.extend(new)
     if wait is not None:
       blocked.append(wait)
-    after = [reader.call('received') for reader in crowd]
+    after = [reader.call('received') for reader in reader_processes]
     is_counted = None not in after
     received.append(
-      sum(after) - sum(before) if is_counted else size * len(crowd)
+      sum(after) - sum(before) if is_counted else size * len(reader_processes)
     )
   p50 = statistics.median(pulls)
   return dataclasses.replace(
@@ -174,7 +177,9 @@ def _time_pulls(
 
 
 def _time_news(
-  row: weights_report.Row, pusher: crew.Role, reader: crew.Role
+  row: weights_report.Row,
+  pusher: forks.ForkedProcess,
+  reader: forks.ForkedProcess,
 ) -> weights_report.Row:
   """Returns the row with the times of news, for a peer that has versions."""
   no_news = reader.call('no_news')

@@ -51,6 +51,7 @@ class PinnedSource(core.VariableSource):
     return self._source.newest_version()
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
+    """Returns the variables of these names, of the pinned version."""
     key = tuple(names)
     if key not in self._pinned:
       self._pinned[key] = self._source.get_variables(names)
@@ -88,8 +89,10 @@ class EvaluatorLoop(core.Worker):
     self._logger = logger
     self._schedule = schedule
     self._watch = watch or finite.Watch()
+    # The version that was evaluated last, and when that began.
     self._version = 0
     self._began = float('-inf')
+    # How many times `every_learner_steps` the learner had made then.
     self._multiple = -1
 
   def run(self) -> None:

@@ -126,6 +126,7 @@ class Lane:
     environment: the environment, which no other lane has.
     adder: records the steps, or None. No other lane has it.
     observers: see every step.
+    timestep: the last timestep of the episode, once one has begun.
   """
 
   environment: dm_env.Environment

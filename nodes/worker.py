@@ -57,18 +57,16 @@ def check() -> None:
     raise SystemExit
 
 
-@contextlib.contextmanager
-def making() -> Iterator[None]:
-  """Lets a stop end this process while a node is being made.
+def make(function: Callable[[], _T]) -> _T:
+  """Returns what a function makes for a node; a stop may end the process.
 
   To make a node may mean to wait for servers, or to compile, where nothing
   looks for a stop; and a node that is not made yet has nothing to save. In
-  another thread than the main thread this does nothing, since the process is
+  another thread than the main thread no stop is awaited, since the process is
   not the node's own.
   """
   if threading.current_thread() is not threading.main_thread():
-    yield
-    return
+    return function()
   stop, is_made = lp.stop_event(), threading.Event()
 
   def watch() -> None:
@@ -80,15 +78,9 @@ def making() -> Iterator[None]:
 
   threading.Thread(target=watch, name='making', daemon=True).start()
   try:
-    yield
+    return function()
   finally:
     is_made.set()
-
-
-def make(function: Callable[[], _T]) -> _T:
-  """Returns what a function makes for a node; a stop ends it, see `making`."""
-  with making():
-    return function()
 
 
 class Node(launchpad_internals.CourierNode):

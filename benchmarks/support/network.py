@@ -5,12 +5,12 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 
-# As little as two hosts share: no network, no memory.
+# A host's processes have a shared memory of their own, as its network is.
 _ENTER = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
 
 
 def missing() -> str | None:
-  """Returns why this machine cannot have such hosts; None if it can."""
+  """Returns why this machine cannot have such hosts, or None if it can."""
   try:
     with connected():
       return None
@@ -24,7 +24,7 @@ class Network:
   """The hosts `a` and `b`, which reach each other and nothing else.
 
   Attributes:
-    addresses: of each host, by its name.
+    addresses: the IP address of each host, by the host's name.
   """
 
   addresses = {'a': '10.213.7.1', 'b': '10.213.7.2'}
@@ -35,16 +35,16 @@ class Network:
     }
 
   def command(self, host: str, command: Sequence[str]) -> list[str]:
-    """Returns what runs a command on a host."""
+    """Returns the command line that runs a command on a host."""
     enter = ['ip', 'netns', 'exec', self._namespaces[host]]
     return [*enter, *('unshare', '--mount', 'sh', '-c', _ENTER, 'sh'), *command]
 
   def namespace(self, host: str) -> str:
-    """Returns the name that `ip netns` knows a host by."""
+    """Returns a host's name for `ip netns`."""
     return self._namespaces[host]
 
   def limit(self, rate: str) -> None:
-    """Keeps the cable to a bandwidth, `1gbit` say, both ways."""
+    """Limits the cable to a bandwidth in both directions, such as `1gbit`."""
     for host in self.addresses:
       _run(
         *('tc', '-netns', self._namespaces[host], 'qdisc', 'replace'),
@@ -53,19 +53,20 @@ class Network:
       )
 
   def set_link(self, state: str) -> None:
-    """Cuts the cable by `down`, mends it by `up`."""
+    """Cuts the cable if `state` is `down`, and mends it if it is `up`."""
     self._ip('link', 'set', 'eth0', state, host='b')
 
   def received_bytes(self, host: str) -> int:
-    """Returns how much has come over the cable so far."""
+    """Returns the bytes that a host's network card has received so far."""
     path = '/sys/class/net/eth0/statistics/rx_bytes'
     return int(_run(*self.command(host, ['cat', path])))
 
   def pids(self, host: str) -> list[str]:
-    """Returns the processes that live on a host."""
+    """Returns the pids of the processes on a host."""
     return _run('ip', 'netns', 'pids', self._namespaces[host]).split()
 
   def open(self) -> None:
+    """Makes the hosts and the cable between them."""
     a, b = self._namespaces.values()
     for namespace in (a, b):
       _run('ip', 'netns', 'add', namespace)
@@ -77,6 +78,7 @@ class Network:
         self._ip('link', 'set', device, 'up', host=host)
 
   def close(self) -> None:
+    """Removes the hosts and the cable."""
     for namespace in self._namespaces.values():
       subprocess.run(
         ['ip', 'netns', 'delete', namespace], capture_output=True, check=False
@@ -88,11 +90,11 @@ class Network:
 
 @contextlib.contextmanager
 def connected() -> Iterator[Network]:
-  """Makes the hosts; no trace of them stays.
+  """Makes the hosts, and removes them at the end.
 
   Raises:
-    FileNotFoundError: there is no `ip`.
-    subprocess.CalledProcessError: it may not make them.
+    FileNotFoundError: there is no command `ip`.
+    subprocess.CalledProcessError: this process may not make them.
   """
   network = Network()
   try:

@@ -20,9 +20,15 @@ _ENVIRONMENT = 'gym:Pendulum-v1'
 
 
 class StampedEnvironment(dm_env.Environment):
-  """Stamps the first step."""
+  """Notes when the first step is taken."""
 
   def __init__(self, environment: dm_env.Environment, role: str):
+    """Wraps an environment.
+
+    Args:
+      environment: takes the steps.
+      role: 'actor' or 'evaluator'.
+    """
     self._environment = environment
     self._role = role
     self._first = True
@@ -51,13 +57,22 @@ class StampedEnvironment(dm_env.Environment):
 
 
 def stamp(role: str) -> None:
-  """Notes that this process has taken its first step as `role`, and when."""
+  """Notes the time of this process's first step.
+
+  Args:
+    role: 'actor', 'evaluator' or 'learner'.
+  """
   path = pathlib.Path(os.environ[DIRECTORY]) / f'{role}-{os.getpid()}'
   whole_files.write(path, repr(time.time()), durable=False)
 
 
 def read(directory: str, role: str) -> dict[int, float]:
-  """Returns the times of first steps, in seconds since the epoch, by pid."""
+  """Returns the times of first steps, in seconds since the epoch, by pid.
+
+  Args:
+    directory: the folder of the notes.
+    role: as in `stamp`.
+  """
   return {
     int(path.name.rpartition('-')[2]): float(path.read_text())
     for path in pathlib.Path(directory).glob(f'{role}-*')
@@ -65,7 +80,7 @@ def read(directory: str, role: str) -> dict[int, float]:
 
 
 def make_environment(seed: int) -> dm_env.Environment:
-  """For `launch.py --env=module:benchmarks.support.stamps:make_environment`."""
+  """Makes `launch.py`'s environment, which --env names by this function."""
   # `backends` names a process by its task, as in actor/3.
   return _make(sys.argv[0].partition('/')[0], seed)
 

@@ -13,7 +13,7 @@ _CALL_SECONDS = 300.0
 _FORK = multiprocessing.get_context('fork')
 
 
-class Role:
+class ForkedProcess:
   """A forked process that answers calls, one at a time."""
 
   def __init__(self, make: Callable[[], dict[str, Callable]]):
