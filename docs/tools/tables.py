@@ -7,11 +7,17 @@ A page has them between `<!-- made by docs/tools/tables.py: NAME -->` and
 nothing is written, and the exit code is 1 if a page is out of date.
 """
 
+import argparse
+import functools
+import importlib
 import pathlib
 import re
 import sys
 from collections.abc import Iterator
 
+from absl import flags
+
+from cli import command, training_flags
 from programs.agents import listing
 from run_files import metric_names
 
@@ -53,12 +59,60 @@ def agents_list() -> str:
   return '```text\n' + listing.text() + '\n```'
 
 
+def verbs() -> str:
+  """Returns a table of the verbs, and the help of each but training's."""
+  rows = [[f'`{name}`', text] for name, text in command.VERBS.items()]
+  helps = [_help(name) for name in command.VERBS if name != 'train']
+  return '\n\n'.join([_markdown(['verb', 'what it does'], rows), *helps])
+
+
+def _help(verb: str) -> str:
+  module = importlib.import_module(f'cli.verbs.{verb.replace("-", "_")}')
+  parser = argparse.ArgumentParser(
+    prog=f'launch.py {verb}',
+    description=module.__doc__,
+    formatter_class=functools.partial(argparse.HelpFormatter, width=100),
+  )
+  module.add_arguments(parser)
+  return f'### {verb}\n\n```text\n{parser.format_help().rstrip()}\n```'
+
+
+def training() -> str:
+  """Returns a table of the flags of training for each of their groups."""
+  return '\n\n'.join(
+    f'### {title[0].upper()}{title[1:]}\n\n'
+    + _markdown(
+      ['flag', 'default', ''],
+      [_flag(flags.FLAGS[holder.name]) for holder in holders],
+    )
+    for title, holders in training_flags.GROUPS.items()
+  )
+
+
+def _flag(flag: flags.Flag) -> list[str]:
+  default = (flag.default_as_str or '').strip("'")
+  if flag.boolean:
+    default = ''
+  # absl puts the choices of an enumeration in front.
+  choices, separator, text = flag.help.partition('>: ')
+  if separator:
+    text = f'{text} One of {choices.strip("<").replace("|", ", ")}.'
+  else:
+    text = flag.help
+  return [f'`--{flag.name}`', f'`{default}`' if default else '', text]
+
+
 def _markdown(header: list[str], rows: list[list[str]]) -> str:
   lines = [header, ['---'] * len(header), *rows]
   return '\n'.join(f'| {" | ".join(cells)} |' for cells in lines)
 
 
-_TABLES = {'agents': agents_list, 'metrics': metrics}
+_TABLES = {
+  'agents': agents_list,
+  'metrics': metrics,
+  'training': training,
+  'verbs': verbs,
+}
 
 
 def main() -> int:

@@ -47,4 +47,4 @@ def test_it_runs(tmp_path):
   )
   assert result.returncode == 0, result.stdout + result.stderr
   assert result.stdout.count('\nreturn ') == 3
-  assert (tmp_path / 'runs' / 'tutorial_push' / 'policy').exists()
+  assert (tmp_path / 'runs' / 'push' / 'policy').exists()
