@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from backends import resources as resources_lib
 from backends.supervision import config as config_lib
-from backends.supervision import output, scaling
+from backends.supervision import output
+from backends.supervision import result as result_lib
 
 if TYPE_CHECKING:
   import launchpad as lp
@@ -147,8 +148,8 @@ class Backend(Protocol):
     *,
     config: config_lib.RunConfig,
     on_line: output.OnLine,
-    resize: scaling.Resize | None = None,
-  ) -> config_lib.Result:
+    resize: config_lib.Resize | None = None,
+  ) -> result_lib.Result:
     """Runs a program to its end; for a process that is a launcher.
 
     Args:

@@ -8,15 +8,14 @@ import socket
 import time
 
 from backends import api, registry
-from backends.supervision import scaling
 from run_files import run_dir as run_dir_lib
-from run_files import status
+from run_files import scale_requests, status
 
 # Twice the time of grace that a launcher gives its tasks.
 _STOP_SECS = 30.0
 _STOP_POLL_SECS = 0.1
 # A cluster may look for room for five minutes.
-_SCALE_SECS = 360.0 + scaling.SETTLE_SECS
+_SCALE_SECS = 360.0 + scale_requests.SETTLE_SECS
 _SCALE_POLL_SECS = 0.2
 
 
@@ -80,17 +79,17 @@ def scale(run_dir: pathlib.Path, label: str, count: int) -> None:
     BackendError: the run goes on with as many as before; it says why.
   """
   log_dir = _log_dir(run_dir)
-  key = scaling.request(log_dir, label, count)
+  key = scale_requests.ask(log_dir, label, count)
   deadline = time.monotonic() + _SCALE_SECS
   try:
-    while (answer := scaling.answer(log_dir, key)) is None:
+    while (answer := scale_requests.answer(log_dir, key)) is None:
       if status.living(log_dir) is None or time.monotonic() > deadline:
         raise api.BackendError(
           f'the run has not done it; {log_dir}/launcher.log may say why'
         )
       time.sleep(_SCALE_POLL_SECS)
   finally:
-    scaling.withdraw(log_dir, key)
+    scale_requests.withdraw(log_dir, key)
   if answer:
     raise api.BackendError(answer)
 

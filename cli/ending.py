@@ -5,7 +5,7 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from backends.supervision import config as config_lib
+from backends.supervision import result as result_lib
 from cli import keeping
 from cli import settings as settings_lib
 from reporting import curve, profile, summary
@@ -16,7 +16,7 @@ from view import region
 def end(
   settings: settings_lib.Settings,
   run_dir: pathlib.Path,
-  result: config_lib.Result,
+  result: result_lib.Result,
 ) -> int:
   """Writes a run's figure and policy, and prints its summary.
 

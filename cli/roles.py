@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from backends import resources as resources_lib
 from backends.process import env_vars
 from backends.supervision import config as config_lib
-from backends.supervision import launcher, output
+from backends.supervision import launcher, output, restarts
 from run_files import metric_names
 from view import region
 
@@ -56,9 +56,7 @@ def run_config(
     },
     preload=[*_PRELOAD, *preload],
     restart={
-      role: config_lib.RestartPolicy()
-      for stage in _STOP_ORDER
-      for role in stage
+      role: restarts.RestartPolicy() for stage in _STOP_ORDER for role in stage
     },
     stop_order=_STOP_ORDER,
     spare=('actor', 'evaluator'),

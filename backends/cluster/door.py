@@ -1,4 +1,4 @@
-"""How a node daemon that the launcher did not start connects to it."""
+"""How daemons that the launcher did not start connect to it."""
 
 import contextlib
 import dataclasses
@@ -10,9 +10,10 @@ import time
 
 from backends.cluster import handshake, links
 
-# Of a whole greeting, however its bytes come.
+# Seconds that a whole greeting may take, however its bytes come.
 _GREETING_SECS = 10.0
-# Of those that have not shown the key yet. A daemon shows it at once.
+# Connections that have not shown the key yet, in all and from one host. A
+# daemon shows it at once.
 _MAX_GUESTS = 128
 _MAX_GUESTS_OF_HOST = 32
 _POLL_SECS = 0.2
@@ -22,14 +23,14 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 @dataclasses.dataclass(eq=False)
 class _Guest:
-  """A connection that has not shown the key.
+  """A connection that has not shown the key yet.
 
   Attributes:
     client: its socket.
     host: the address at its other end.
-    challenged: what it was asked.
-    deadline: of the greeting, by the monotonic clock.
-    said: what it has said so far.
+    challenged: the challenge that it was sent.
+    deadline: when it must have greeted, by the monotonic clock.
+    said: the bytes that it has sent so far.
   """
 
   client: socket.socket
@@ -40,18 +41,19 @@ class _Guest:
 
 
 class Door:
-  """Lets in the daemons that know the key; one thread serves all who knock.
+  """Accepts connections, and keeps those of daemons that know the key.
 
-  Of those who keep it waiting there are few at a time: the one that has waited
-  longest goes when there are too many, so that a daemon always gets in.
+  One thread serves all of them. If there are too many that have not shown the
+  key yet, it closes the one that has been silent the longest, so that a daemon
+  always gets in.
   """
 
   def __init__(self, key: bytes, port: int = 0):
-    """Opens it on all interfaces.
+    """Listens on all interfaces.
 
     Args:
-      key: what daemons must know.
-      port: to listen on; 0 takes any.
+      key: the key that daemons must know.
+      port: the port to listen on; 0 takes any that is free.
 
     Raises:
       OSError: the port is taken.
@@ -74,10 +76,14 @@ class Door:
     self._thread.start()
 
   def meet(self, name: str, timeout: float) -> links.TcpLink:
-    """Returns the link of a daemon, once there is one of that name.
+    """Waits for the daemon of a node; returns the link to it.
+
+    Args:
+      name: name of the node.
+      timeout: seconds to wait.
 
     Raises:
-      NoDaemonError: none has come in `timeout` seconds, or the door is closed.
+      NoDaemonError: none has come in that time, or the door is closed.
     """
     with self._arrival:
       self._arrival.wait_for(
@@ -95,13 +101,13 @@ class Door:
       self._is_closed = True
       self._arrival.notify_all()
     with contextlib.suppress(OSError):
-      # Wakes its thread.
+      # Wakes the thread.
       self._listener.shutdown(socket.SHUT_RDWR)
     self._thread.join(_CLOSE_SECS)
 
   def _serve(self) -> None:
     while not self._is_closed:
-      # In each turn one more comes in, and all others are heard.
+      # Each turn accepts one more connection, and reads from all others.
       for key, _ in self._selector.select(_POLL_SECS):
         if key.data is None:
           self._accept()
@@ -160,7 +166,7 @@ class Door:
       self._inside[name] = self._waiting[name] = link
       self._arrival.notify_all()
     if before is not None:
-      # Its node has another daemon now; that it is gone may show only later.
+      # The end of a lost daemon may show much later than its successor comes.
       before.cut()
 
   def _show_out_the_late(self) -> None:
@@ -179,16 +185,16 @@ class Door:
 
 
 def join(address: str, key: bytes, name: str, timeout: float) -> links.TcpLink:
-  """Goes to a launcher's door; returns the connection to it.
+  """Connects this daemon to its launcher.
 
   Args:
-    address: host and port of the door.
-    key: what it asks for.
-    name: of the node.
-    timeout: seconds until there must be a launcher that lets this daemon in.
+    address: host and port that the launcher listens on.
+    key: the key of the run.
+    name: name of the node.
+    timeout: seconds to wait for a launcher that lets this daemon in.
 
   Raises:
-    NoDaemonError: there is none by then.
+    NoDaemonError: no launcher has let it in by then.
   """
   host, _, port = address.rpartition(':')
   deadline = time.monotonic() + timeout
@@ -221,7 +227,7 @@ def _join(host: str, port: int, key: bytes, name: str) -> links.TcpLink:
 
 
 def _receive_line(client: socket.socket, deadline: float) -> bytes:
-  """Returns the next line, and takes in nothing behind it."""
+  """Returns the next line, and reads nothing beyond it."""
   line = b''
   while not line.endswith(b'\n'):
     client.settimeout(max(deadline - time.monotonic(), 0.001))

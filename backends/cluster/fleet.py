@@ -1,4 +1,4 @@
-"""The zygotes of several nodes, to the launcher as if they were one."""
+"""The daemons of several nodes, which the launcher uses like one zygote."""
 
 import contextlib
 import os
@@ -6,12 +6,11 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from backends.cluster import links, node_client
-from backends.process import loopback
-from backends.process import messages as wire
+from backends.process import channels, loopback, messages
+from backends.supervision import config as config_lib
 from system import line_reader
 
 _ANSWER_SECS = 120.0
@@ -27,36 +26,40 @@ class NodeLostError(ConnectionError):
 
 
 class Fleet:
-  """Daemons on nodes; has what a `launcher.Zygote` has.
+  """The daemons of all nodes, as a `machines.Zygote`.
 
-  A thread for each node takes in what its daemon says, and puts it where a
+  A thread for each node receives what its daemon sends, and puts it where a
   zygote of this machine would have put it.
+
+  Attributes:
+    lost: names of the nodes whose loss ends the run.
   """
 
-  # Of the daemons' imports; `reach` has a deadline of its own.
+  # Seconds that the imports on all nodes may take. Waiting for the daemons has
+  # deadlines of its own.
   ready_secs = 3600.0
 
   def __init__(
     self,
     nodes: Sequence[node_client.Node],
     stopper: loopback.FifoStopper,
-    preload: Sequence[str],
-    fork: bool,
-    env: Mapping[str, str | None],
+    config: config_lib.RunConfig,
   ):
-    """Reaches for the daemons; `ready` is said when all have imported.
+    """Waits for the daemons; sends `Ready` when all have imported.
 
     Args:
-      nodes: where to; each task of the run is on one of them.
-      stopper: called when `lp.stop()` was, on any node.
-      preload: modules for each node's zygote to import.
-      fork: whether it forks the tasks off itself.
-      env: environment variables that all tasks share; None unsets.
+      nodes: the nodes; each task of the run is on one of them.
+      stopper: called when a task on any node calls `lp.stop()`.
+      config: how the run goes.
     """
     self._stopper = stopper
-    self._config = {'preload': list(preload), 'fork': fork, 'env': dict(env)}
-    self.channel, theirs = wire.pair()
-    self._events = wire.Channel(theirs)
+    self._setup = {
+      'preload': list(config.preload),
+      'fork': config.start == 'fork',
+      'env': dict(config.default_env),
+    }
+    self.channel, theirs = channels.pair()
+    self._events = channels.Channel(theirs)
     pipe, self._notes = os.pipe()
     self.reader = line_reader.LineReader(pipe)
     self._lock = threading.Lock()
@@ -64,40 +67,41 @@ class Fleet:
     self._reasons: list[str] = []
     self._closing = False
     self.lost: list[str] = []
-    self._of: dict[str, NodeClient] = {}
+    # By the names of their tasks.
+    self._clients: dict[str, NodeClient] = {}
     for node in nodes:
       self.add(node)
 
   def add(self, node: node_client.Node, is_extra: bool = False) -> None:
-    """Reaches for the daemon of one more node.
+    """Waits, in a thread, for the daemon of one more node.
 
     Args:
       node: the node.
-      is_extra: whether the run can do without, if there never is a daemon.
+      is_extra: whether the run can do without it if no daemon comes.
     """
-    daemon = NodeClient(node)
-    self._of.update(dict.fromkeys(node.tasks, daemon))
-    daemon.thread = threading.Thread(
+    client = NodeClient(node)
+    self._clients.update(dict.fromkeys(node.tasks, client))
+    client.thread = threading.Thread(
       target=self._serve,
-      args=[daemon, is_extra],
+      args=[client, is_extra],
       name=node.name,
       daemon=True,
     )
-    daemon.thread.start()
+    client.thread.start()
 
   def wait_for(self, tasks: Sequence[str]) -> None:
     """Waits until there are daemons on the nodes of tasks.
 
     Raises:
-      NodeLostError: there will be none; the nodes of these tasks are given up.
+      NodeLostError: one will not come; the nodes of these tasks are released.
     """
     for task in tasks:
-      self._of[task].up.wait()
-    lacking = [self._of[t].epitaph for t in tasks if self._of[t].epitaph]
-    if lacking:
+      self._clients[task].answered.wait()
+    losses = [self._clients[task].loss for task in tasks]
+    if any(losses):
       for task in tasks:
         self.release(task)
-      raise NodeLostError(' '.join(lacking))
+      raise NodeLostError(' '.join(filter(None, losses)))
 
   def reserve(self, label: str, index: int) -> loopback.FixedAddress:
     """Takes a port on the node of a task; returns its address.
@@ -105,182 +109,171 @@ class Fleet:
     Raises:
       NodeLostError: the node's daemon has ended or does not answer.
     """
-    daemon = self._of[f'{label}/{index}']
-    daemon.ask()
-    address = self._answer(daemon)
+    client = self._clients[f'{label}/{index}']
+    client.ask_for_address()
+    address = self._wait_for_address(client)
     if address is None:
       lines = self.reader.read()[-_LAST_LINES:]
-      raise NodeLostError('\n'.join([*lines, daemon.epitaph]))
+      raise NodeLostError('\n'.join([*lines, client.loss]))
     return address
 
-  def _answer(self, daemon: NodeClient) -> loopback.FixedAddress | None:
+  def _wait_for_address(
+    self, client: NodeClient
+  ) -> loopback.FixedAddress | None:
     while True:
       with contextlib.suppress(queue.Empty):
-        return daemon.replies.get(timeout=_POLL_SECS)
-      if daemon.is_mute(_ANSWER_SECS):
+        return client.replies.get(timeout=_POLL_SECS)
+      if client.is_mute(_ANSWER_SECS):
         raise NodeLostError(
-          f'{daemon.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
+          f'{client.node.name} did not answer for {_ANSWER_SECS:.0f} s.'
         )
 
-  def receive(self) -> dict[str, Any] | None:
+  def receive(self) -> messages.Message | None:
     message = self.channel.receive()[0]
-    if message is not None and message['event'] == 'placed':
-      # None if they have left the run since.
-      daemon = self._of.get(message['tasks'][0])
-      known = [] if daemon is None else daemon.addresses
-      # An address that was asked for since is on the new place already.
-      for address, text in zip(known, message['addresses'], strict=False):
+    if isinstance(message, messages.NodeReplaced):
+      # None if the tasks have left the run meanwhile.
+      client = self._clients.get(message.tasks[0])
+      known = [] if client is None else client.addresses
+      # An address that was asked for meanwhile is on the new node already.
+      for address, text in zip(known, message.addresses, strict=False):
         address.move(text)
     return message
 
-  def start(self, order: wire.Order) -> line_reader.LineReader:
-    """Asks for a process; returns its output."""
-    daemon = self._of[order.task]
-    reader, daemon.outputs[order.task] = os.pipe()
-    daemon.send({'do': 'start', 'order': order})
+  def start(self, order: messages.Order) -> line_reader.LineReader:
+    client = self._clients[order.task]
+    reader, client.outputs[order.task] = os.pipe()
+    client.send(order)
     return line_reader.LineReader(reader)
 
   def signal(self, task: str, signum: int) -> None:
-    """Sends a signal to a task if it runs; SIGKILL to all its session."""
-    daemon = self._of[task]
-    daemon.send({'do': 'signal', 'task': task, 'signal': signum})
+    self._clients[task].send(messages.Signal(task, signum))
 
   def release(self, task: str) -> None:
     """Ends the daemon of a node whose only task has left the run."""
-    daemon = self._of.pop(task)
-    daemon.hang_up()
-    if daemon.is_reaching:
-      daemon.node.free()
+    client = self._clients.pop(task)
+    client.hang_up()
+    if client.is_connecting:
+      client.node.free()
 
   def finish(self, task: str) -> None:
     """Takes note that a task needs its node no more, which may then be lost."""
-    self._of[task].finished.add(task)
+    self._clients[task].finished.add(task)
 
   def wait(self) -> int:
-    """As of a `ZygoteClient`, whose channel would have ended by itself."""
-    return 0
+    return 0  # Its channel ends only when it is closed.
 
   def close(self, ready: bool = True, is_over: bool = True) -> None:
     """Ends all daemons, and with them every process on their nodes.
 
     Args:
-      ready: of no use here: each daemon knows that of its own zygote.
-      is_over: whether daemons are told that there is nothing more to come.
+      ready: unused; each daemon knows whether its own zygote is ready.
+      is_over: whether to tell daemons that the run needs their nodes no more.
     """
     del ready
     if self._closing:
       return
     self._closing = True
     deadline = time.monotonic() + _END_SECS
-    daemons = set(self._of.values())
-    for daemon in daemons:
-      daemon.hang_up(is_over)
-    for daemon in daemons:
-      if daemon.is_reaching:
-        continue  # For one that would be told to leave.
-      daemon.thread.join(max(deadline - time.monotonic(), 0.1))
-      daemon.end(0.1)
-      daemon.thread.join(_END_SECS)
+    clients = set(self._clients.values())
+    for client in clients:
+      client.hang_up(is_over)
+    for client in clients:
+      if client.is_connecting:
+        continue  # Its thread waits for a daemon, and ends with this process.
+      client.thread.join(max(deadline - time.monotonic(), 0.1))
+      client.end(0.1)
+      client.thread.join(_END_SECS)
     os.close(self._notes)
 
-  def _serve(self, daemon: NodeClient, is_extra: bool) -> None:
-    """Talks with one node's daemons, one after the other."""
+  def _serve(self, client: NodeClient, is_extra: bool) -> None:
+    """Talks with the daemons of one node, one after the other."""
     while True:
       try:
-        daemon.reach(self._config, self._notes)
+        client.connect(self._setup, self._notes)
       except links.NoDaemonError as e:
-        # `wait_for` says it to whoever wants more.
-        daemon.is_released |= is_extra and not daemon.up.is_set()
-        self._give_up(daemon, str(e))
+        # `wait_for` reports it to the caller that wants the node.
+        client.is_released |= is_extra and not client.answered.is_set()
+        self._give_up(client, str(e))
         return
-      if daemon.is_released:
-        # Another of that name may wait for a daemon, and this one comes again.
-        daemon.hang_up(is_over=False)
-        daemon.end(_END_SECS)
+      if client.is_released:
+        # Another node of that name may wait for this daemon, which comes again.
+        client.hang_up(is_over=False)
+        client.end(_END_SECS)
         return
-      self._tell_if_placed(daemon)
-      while (messages := daemon.receive()) is not None:
-        for message in messages:
-          self._take(daemon, message)
-      daemon.end(_END_SECS)
-      if self._closing or daemon.is_released or daemon.is_idle:
-        # Whoever waits for an address may now say how it ended.
-        daemon.replies.put(None)
-        daemon.node.free()
+      self._tell_if_replaced(client)
+      while (received := client.receive()) is not None:
+        for message in received:
+          self._take(client, message)
+      client.end(_END_SECS)
+      if self._closing or client.is_released or client.is_idle:
+        # `reserve` may wait for an address, and can now say how it ended.
+        client.replies.put(None)
+        client.node.free()
         return
-      if not daemon.node.returns:
-        self._give_up(daemon, daemon.epitaph)
+      if not client.node.is_replaced:
+        self._give_up(client, client.loss)
         return
-      self._tell(
-        {
-          'event': 'lost',
-          'tasks': list(daemon.node.tasks),
-          'error': daemon.epitaph,
-        }
-      )
-      daemon.close_outputs()
+      self._tell(messages.NodeLost(list(client.node.tasks), client.loss))
+      client.close_outputs()
 
-  def _give_up(self, daemon: NodeClient, error: str) -> None:
-    daemon.epitaph = error
-    daemon.replies.put(None)
-    daemon.up.set()
-    if self._closing or daemon.is_released or daemon.is_idle:
+  def _give_up(self, client: NodeClient, error: str) -> None:
+    client.loss = error
+    client.replies.put(None)
+    client.answered.set()
+    if self._closing or client.is_released or client.is_idle:
       return
-    self.lost.append(daemon.node.name)
-    self._tell({'event': 'failed', 'node': daemon.node.name, 'error': error})
+    self.lost.append(client.node.name)
+    self._tell(messages.Failed(error, client.node.name))
     # Slurm, or the kernel, has killed them with their daemon.
-    for task in daemon.close_outputs():
-      self._tell(
-        {'event': 'exited', 'task': task, 'exit_code': -signal.SIGKILL}
-      )
+    for task in client.close_outputs():
+      self._tell(messages.Exited(task, -signal.SIGKILL))
 
-  def _take(self, daemon: NodeClient, message: dict[str, Any]) -> None:
-    event = message['event']
-    if event == 'lines' and message['task'] is None:
-      self._note(daemon, message['lines'])
-    elif event == 'lines':
-      _write(daemon.outputs[message['task']], message['lines'])
-    elif event == 'reserved':
-      daemon.on_reserved(message['address'])
-      self._tell_if_placed(daemon)
-    elif event == 'stop':
-      self._stopper()
-    elif event == 'ready':
-      self._on_ready(daemon, message)
-    else:
-      if event == 'exited':
-        os.close(daemon.outputs.pop(message['task']))
-      self._tell(message)
+  def _take(self, client: NodeClient, message: messages.Message) -> None:
+    match message:
+      case messages.Lines(None, lines):
+        prefix = f'{client.node.name}: '
+        _write(self._notes, [prefix + line for line in lines])
+      case messages.Lines(task, lines):
+        _write(client.outputs[task], lines)
+      case messages.Reserved(address):
+        client.on_reserved(address)
+        self._tell_if_replaced(client)
+      case messages.StopCalled():
+        self._stopper()
+      case messages.Ready(reason_not_to_fork):
+        self._on_ready(client, reason_not_to_fork)
+      case messages.Exited(task):
+        os.close(client.outputs.pop(task))
+        self._tell(message)
+      case _:
+        self._tell(message)
 
-  def _tell_if_placed(self, daemon: NodeClient) -> None:
-    addresses = daemon.moved()
+  def _tell_if_replaced(self, client: NodeClient) -> None:
+    addresses = client.take_moved()
     if addresses is not None:
-      tasks = list(daemon.node.tasks)
-      self._tell({'event': 'placed', 'tasks': tasks, 'addresses': addresses})
+      self._tell(messages.NodeReplaced(list(client.node.tasks), addresses))
 
-  def _on_ready(self, daemon: NodeClient, message: dict[str, Any]) -> None:
+  def _on_ready(
+    self, client: NodeClient, reason_not_to_fork: str | None
+  ) -> None:
     with self._lock:
-      if daemon.node.name not in self._not_ready:
+      if client.node.name not in self._not_ready:
         return
-      self._not_ready.discard(daemon.node.name)
-      if message['reason_not_to_fork']:
-        self._reasons.append(message['reason_not_to_fork'])
+      self._not_ready.discard(client.node.name)
+      if reason_not_to_fork:
+        self._reasons.append(reason_not_to_fork)
       if self._not_ready:
         return
-    reason = next(iter(self._reasons), None)
-    self._tell({**message, 'reason_not_to_fork': reason})
+    self._tell(messages.Ready(next(iter(self._reasons), None)))
 
-  def _tell(self, message: dict[str, Any]) -> None:
-    # The launcher may have ended by an error of its own.
+  def _tell(self, message: messages.Message) -> None:
+    # The supervisor may have ended by an error of its own.
     with contextlib.suppress(OSError):
       self._events.send(message)
 
-  def _note(self, daemon: NodeClient, lines: Sequence[str]) -> None:
-    _write(self._notes, [f'{daemon.node.name}: {line}' for line in lines])
-
 
 def _write(pipe: int, lines: Sequence[str]) -> None:
-  # Nobody reads any more if the launcher has ended by an error of its own.
+  # The supervisor, which reads it, may have ended by an error of its own.
   with contextlib.suppress(OSError):
     data = '\n'.join([*lines, '']).encode()
     while data:

@@ -1,6 +1,6 @@
 """Runs a Launchpad program as supervised processes of several machines.
 
-However the daemons get there: a backend says how each is reached.
+The backends that use this differ in how the nodes' daemons are started.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import launchpad as lp
 from backends.cluster import fleet, node_client
 from backends.process import bootstrap, loopback
 from backends.supervision import config as config_lib
-from backends.supervision import launcher, output, scaling
+from backends.supervision import launcher, output, result
 from backends.supervision import machines as machines_lib
 from system import stops
 
@@ -25,20 +25,21 @@ class Growth(NamedTuple):
   """How a run becomes larger.
 
   Attributes:
-    resize: as of `this_machine.run`.
-    place: makes nodes for tasks of these names.
+    resize: as in `this_machine.run`.
+    place: called with the names of new tasks; makes nodes for them.
   """
 
-  resize: scaling.Resize
+  resize: config_lib.Resize
   place: Callable[[Sequence[str]], Sequence[node_client.Node]]
 
 
 @contextlib.contextmanager
 def own_folder(path: str) -> Iterator[None]:
-  """Makes a folder of a run's own, and leaves nothing of it.
+  """Makes a folder for one run, and removes it at the end.
 
   Args:
-    path: the same on all nodes; only this user may look into it.
+    path: path of the folder, the same on all nodes; only this user may look
+      into it.
   """
   remove = functools.partial(shutil.rmtree, path, ignore_errors=True)
   with stops.undoing(remove):
@@ -58,59 +59,56 @@ def run(
   on_line: output.OnLine | None = None,
   signals: Sequence[int] = stops.SIGNALS,
   growth: Growth | None = None,
-) -> tuple[config_lib.Result, bool]:
+) -> tuple[result.Result, bool]:
   """Runs a program to its end, and leaves no process of it on any node.
 
   Args:
-    program: as of `this_machine.run`.
-    nodes: where its tasks live.
-    directory: a folder of this run's own, at the same path on all nodes.
-    config: as of `this_machine.run`.
-    on_line: as of `this_machine.run`.
-    signals: what stops the run.
-    growth: how it becomes larger or smaller; None if it cannot.
+    program: as in `this_machine.run`.
+    nodes: the nodes; each task of the program is on one of them.
+    directory: path of a folder that this run alone uses, the same on all nodes.
+    config: as in `this_machine.run`.
+    on_line: as in `this_machine.run`.
+    signals: the signals that stop the run.
+    growth: how the run becomes larger or smaller; None if it cannot.
 
   Returns:
-    How it ended, and whether a node was lost.
+    How the run ended, and whether a node was lost.
   """
-  # gRPC would send what goes to a node to a proxy as well. It compares the ends
-  # of names, and those of addresses are digits.
-  hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
-  os.environ['no_proxy'] = ','.join([*filter(None, hosts), *string.digits])
+  _bypass_proxy(nodes)
   bootstrap.save_paths(directory)
   with contextlib.ExitStack() as stack:
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
     stack.callback(listener.close)
-    zygotes = fleet.Fleet(
-      nodes,
-      listener.stopper,
-      config.preload,
-      config.start == 'fork',
-      config.default_env,
-    )
-    stack.callback(zygotes.close)
+    daemons = fleet.Fleet(nodes, listener.stopper, config)
+    stack.callback(daemons.close)
     machines = machines_lib.Machines(
       directory,
-      zygotes,
-      zygotes.reserve,
+      daemons,
+      daemons.reserve,
       loopback.NodeStopper(),
       listener,
       signals=signals,
-      make_room=lambda names: _make_room(zygotes, growth, names),
+      make_room=functools.partial(_make_room, daemons, growth),
     )
+    resize = growth and growth.resize
     try:
-      result = launcher.run(
-        program, machines, config, on_line, growth and growth.resize
-      )
+      ended = launcher.run(program, machines, config, on_line, resize)
     except fleet.NodeLostError as e:
-      cause = config_lib.Cause('launcher', None, tuple(str(e).splitlines()))
-      return config_lib.Result(1, cause, {}, (), 0.0), True
-    return result, bool(zygotes.lost)
+      cause = result.Cause('launcher', None, tuple(str(e).splitlines()))
+      return result.Result(1, cause, {}, (), 0.0), True
+    return ended, bool(daemons.lost)
+
+
+def _bypass_proxy(nodes: Sequence[node_client.Node]) -> None:
+  """Has gRPC connect to nodes directly, even if a proxy is set."""
+  # It compares the ends of host names, and addresses end with a digit.
+  hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
+  os.environ['no_proxy'] = ','.join([*filter(None, hosts), *string.digits])
 
 
 def _make_room(
-  zygotes: fleet.Fleet, growth: Growth, names: Sequence[str]
+  daemons: fleet.Fleet, growth: Growth, names: Sequence[str]
 ) -> None:
   for node in growth.place(names):
-    zygotes.add(node, is_extra=True)
-  zygotes.wait_for(names)
+    daemons.add(node, is_extra=True)
+  daemons.wait_for(names)

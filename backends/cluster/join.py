@@ -1,17 +1,18 @@
-"""A daemon that goes to its launcher by itself, wherever it was started.
+"""The command by which an engine starts a daemon that connects to its launcher.
 
 python -m backends.cluster.join HOST:PORT NODE KEY_FILE
 
-It waits for the launcher. It exits with 0 once the run has ended or needs it no
-more, and with 1 if the launcher is gone: then it may be started again. A signal
-ends it while it waits; after that signals are for the launcher to handle.
+It waits for the launcher. It exits with 0 once the run has ended or needs the
+node no more, and with 1 if the launcher is gone: then it may be started again.
+A signal ends it while it waits. Later it ignores signals, which the launcher
+handles.
 """
 
 from system import stops
 
 if __name__ == '__main__':
-  # What follows takes seconds to import, and the first process of a container
-  # is deaf to signals that it has no handler for.
+  # The imports below take seconds, and the first process of a container is deaf
+  # to signals that it has no handler for.
   stops.begin()
 
 import pathlib

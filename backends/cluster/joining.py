@@ -1,7 +1,7 @@
-"""Runs a Launchpad program as supervised processes of whoever joins.
+"""Runs a Launchpad program on nodes whose daemons connect to this launcher.
 
-An engine such as Kubernetes starts `backends.cluster.join` for each task, and
-another where one is lost. This is the launcher that they join.
+An engine such as Kubernetes or Ray starts a daemon for each task by
+`backends.cluster.join`, and another if one is lost.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import os
 import pathlib
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import launchpad as lp
 
@@ -18,10 +18,11 @@ from backends.cluster import door as door_lib
 from backends.cluster import hosts, links, node_client
 from backends.supervision import config as config_lib
 from backends.supervision import output
+from backends.supervision import result as result_lib
 
-# Until an engine has found a node for a task, and fetched what it needs.
+# Seconds that an engine may take to find a node for a task and to start the
+# daemon there; for a task that the run can do without meanwhile, the second.
 _PLACE_SECS = 1800.0
-# Meanwhile the run goes on without it.
 _SPARE_PLACE_SECS = 3600.0
 
 
@@ -31,14 +32,14 @@ def run(
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
-) -> config_lib.Result:
-  """As `this_machine.run`, on the nodes of daemons that join this process.
+) -> result_lib.Result:
+  """Like `this_machine.run`, on nodes whose daemons connect to this process.
 
   Args:
-    program: as of `this_machine.run`.
+    program: as in `this_machine.run`.
     config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `this_machine.run`.
-    say_cause: as of `this_machine.run`.
+    on_line: as in `this_machine.run`.
+    say_cause: as in `this_machine.run`.
   """
   key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):
@@ -70,31 +71,43 @@ def node(
   gpus: int = 0,
   free: Callable[[], None] = lambda: None,
 ) -> node_client.Node:
-  """Returns the node of a task whose daemon joins.
+  """Returns the node of one task, whose daemon connects to this process.
 
   Args:
-    door: where.
-    config: of the run.
-    name: of the task.
-    gpus: how many accelerators it is given.
+    door: lets the daemon in.
+    config: how the run goes.
+    name: name of the task.
+    gpus: number of accelerators that the task gets.
     free: called when the run needs the node no more.
   """
   label = name.rpartition('/')[0]
   timeout = _SPARE_PLACE_SECS if label in config.spare else _PLACE_SECS
-  reach = functools.partial(_meet, door, name, timeout)
-  return node_client.Node(name, {name: gpus}, reach, returns=True, free=free)
+  return node_client.Node(
+    name,
+    {name: gpus},
+    functools.partial(_meet, door, name, timeout),
+    is_replaced=True,
+    free=free,
+  )
 
 
 def _meet(
   door: door_lib.Door, name: str, timeout: float, stderr: int
 ) -> links.Link:
-  del stderr  # It has its own.
+  del stderr  # The engine keeps what the daemon prints.
   return door.meet(name, timeout)
 
 
 @contextlib.contextmanager
-def shared_directory(config: config_lib.RunConfig):
-  """Makes a folder of the run's own where all nodes see it, for a while."""
+def shared_directory(config: config_lib.RunConfig) -> Iterator[str]:
+  """Makes a folder for one run that all nodes see, and removes it at the end.
+
+  Args:
+    config: how the run goes; the folder is in its `log_dir`.
+
+  Yields:
+    The path of the folder.
+  """
   directory = os.path.join(config.log_dir, f'.nodes-{secrets.token_hex(6)}')
   with hosts.own_folder(directory):
     yield directory

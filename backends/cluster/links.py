@@ -1,7 +1,7 @@
-"""The launcher's connection to a daemon.
+"""Connections between the launcher and the daemon of a node.
 
-The daemon is a process that the launcher started, with pipes between, or one
-that somebody else started and that has come by itself, over TCP: see `door`.
+Either the launcher starts the daemon and talks to it by pipes. Or an engine
+starts the daemon, which connects to the launcher by TCP: see `door`.
 """
 
 import contextlib
@@ -10,47 +10,53 @@ import subprocess
 from collections.abc import Sequence
 from typing import Protocol
 
-from backends.process import messages
+from backends.process import channels
 
-# Tell a launcher that daemons come to it: the port, and the file of the key.
+# Environment variables of a launcher that daemons connect to: the port that it
+# listens on, and the path of the file with the run's key.
 LISTEN, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
-# What is not heard of for so long is gone: a broken cable says nothing.
+# Seconds of silence after which the other end counts as gone: a broken cable
+# says nothing.
 SILENT_SECS = 60
 _PROBE_SECS = 10
 
 
 class NoDaemonError(ConnectionError):
-  """There is no daemon where one should be."""
+  """No daemon has connected, or no launcher has let the daemon in."""
 
 
 class Link(Protocol):
-  """One daemon's connection.
+  """The connection with one daemon.
 
   Attributes:
-    host: the address that other nodes reach the daemon's node at.
-    stream: to the daemon.
+    host: the address at which other nodes reach the daemon's node.
+    stream: carries the messages.
   """
 
   host: str
-  stream: messages.Stream
+  stream: channels.Stream
 
   def hang_up(self) -> None:
-    """Tells the daemon that there is nothing more to come."""
+    """Tells the daemon that no more messages come, upon which it ends."""
 
   def end(self, timeout: float) -> str:
-    """Waits, then cuts it off; returns how it ended, to follow its name."""
+    """Waits for the daemon's end, and cuts it off after `timeout` seconds.
+
+    Returns:
+      How it ended, as the rest of a sentence that begins with its name.
+    """
 
 
 class PipeLink:
   """The pipes of a daemon that this process starts."""
 
   def __init__(self, command: Sequence[str], host: str, stderr: int):
-    """Starts it.
+    """Starts the daemon.
 
     Args:
-      command: runs the daemon on its node.
-      host: the address of that.
-      stderr: the file descriptor for what it prints.
+      command: the command that runs the daemon on its node.
+      host: the address of that node.
+      stderr: the file descriptor for what the daemon prints.
     """
     self.host = host
     self._process = subprocess.Popen(
@@ -58,10 +64,10 @@ class PipeLink:
       stdin=subprocess.PIPE,
       stdout=subprocess.PIPE,
       stderr=stderr,
-      # What is sent to all of a job's script is for the launcher to handle.
+      # Signals that are sent to all of a job's script are for the launcher.
       start_new_session=True,
     )
-    self.stream = messages.Stream(
+    self.stream = channels.Stream(
       self._process.stdout.fileno(), self._process.stdin.fileno()
     )
 
@@ -79,13 +85,13 @@ class PipeLink:
 
 
 class TcpLink:
-  """The connection with a daemon, or a daemon's with its launcher."""
+  """The TCP connection between a launcher and a daemon, for either of them."""
 
   def __init__(self, connected: socket.socket, host: str):
-    """Takes over a connection, which ends when the other end is silent.
+    """Takes over a socket, which closes when the other end is silent.
 
     Args:
-      connected: the connection.
+      connected: the socket.
       host: the address at its other end.
     """
     self.host = host
@@ -99,18 +105,18 @@ class TcpLink:
       (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     ):
       connected.setsockopt(level, option, value)
-    self.stream = messages.Stream(connected.fileno(), connected.fileno())
+    self.stream = channels.Stream(connected.fileno(), connected.fileno())
 
   def hang_up(self) -> None:
     with contextlib.suppress(OSError):
       self._socket.shutdown(socket.SHUT_WR)
 
   def cut(self) -> None:
-    """Ends it at once, for whoever reads from it too."""
+    """Ends it at once, also for a thread that waits for messages."""
     with contextlib.suppress(OSError):
       self._socket.shutdown(socket.SHUT_RDWR)
 
   def end(self, timeout: float) -> str:
-    del timeout  # It has been read to its end, or will never be.
+    del timeout  # All that came was read, or will never be.
     self.cut()
     return 'is gone'

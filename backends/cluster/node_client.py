@@ -1,4 +1,7 @@
-"""The launcher's side of one node's daemon, and of those that follow it."""
+"""The launcher's side of one node: the connection with the node's daemon.
+
+If the daemon is lost, the one that replaces it gets the same `NodeClient`.
+"""
 
 import contextlib
 import functools
@@ -10,28 +13,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.cluster import links
-from backends.process import loopback
+from backends.process import loopback, messages
 
 
 class Node(NamedTuple):
   """One machine of the run.
 
   Attributes:
-    name: what people call it.
-    tasks: the names of those that live there, each with the number of
-      accelerators that it is given.
-    reach: waits for its daemon and returns the link to it; given the file
-      descriptor for what the daemon prints.
-    returns: whether another daemon comes when one is lost. If none does, the
-      loss ends the run.
-    host: the address that others reach it at, if that is known ahead.
-    free: called when the run needs it no more.
+    name: the name that messages for people call it by.
+    tasks: by the name of each task that runs there, the number of accelerators
+      that the task gets.
+    connect: waits for the node's daemon and returns the link to it; called with
+      the file descriptor for what the daemon prints.
+    is_replaced: whether another daemon comes when one is lost. If none does,
+      the loss ends the run.
+    host: the address at which other nodes reach it, if that is known ahead.
+    free: called when the run needs the node no more.
   """
 
   name: str
   tasks: Mapping[str, int]
-  reach: Callable[[int], links.Link]
-  returns: bool = False
+  connect: Callable[[int], links.Link]
+  is_replaced: bool = False
   host: str | None = None
   free: Callable[[], None] = lambda: None
 
@@ -39,89 +42,92 @@ class Node(NamedTuple):
 def started(
   name: str, host: str, tasks: Mapping[str, int], command: Sequence[str]
 ) -> Node:
-  """Returns a node whose daemon is started by a command, input and output ours.
+  """Returns a node whose daemon the launcher starts by a command.
 
   Args:
-    name: as of a `Node`.
-    host: the address that the other nodes reach it at.
-    tasks: as of a `Node`.
-    command: starts `backends.cluster.node_daemon` there.
+    name: as in `Node`.
+    host: the address at which the other nodes reach it.
+    tasks: as in `Node`.
+    command: the command that runs `backends.cluster.node_daemon` there, with
+      that daemon's standard input and output.
   """
-  reach = functools.partial(links.PipeLink, command, host)
-  return Node(name, tasks, reach, host=host)
+  connect = functools.partial(links.PipeLink, command, host)
+  return Node(name, tasks, connect, host=host)
 
 
 class NodeClient:
-  """What the launcher has of a node.
+  """The launcher's side of one node.
 
   Attributes:
     node: the node.
-    thread: takes in what the daemon says.
-    up: set once there is a daemon, or will be none.
-    outputs: by task, the writing end of the pipe that has what it prints.
-    replies: the addresses that were asked for; None when there is no daemon.
-    addresses: those of the node's tasks. More may come, none goes.
-    finished: those of its tasks that have no need of it any more.
-    epitaph: how its last daemon ended.
-    is_released: whether the run needs it no more.
-    is_reaching: whether it waits for a daemon.
+    thread: the thread that receives the daemon's messages.
+    answered: set once a daemon has connected, or none will.
+    outputs: by task, the writing end of the pipe for what the task prints.
+    replies: the addresses that were asked for; None if there is no daemon.
+    addresses: the addresses of the node's tasks. Addresses are added, and none
+      is removed.
+    finished: the names of the tasks that will not run again.
+    loss: the sentence that says how the last daemon ended; empty before.
+    is_released: whether the run needs the node no more.
+    is_connecting: whether it waits for a daemon.
   """
 
   def __init__(self, node: Node):
+    """Has no daemon yet."""
     self.node = node
     self.thread: threading.Thread | None = None
-    self.up = threading.Event()
+    self.answered = threading.Event()
     self.outputs: dict[str, int] = {}
     self.replies: queue.Queue[loopback.FixedAddress | None] = queue.Queue()
     self.addresses: list[loopback.FixedAddress] = []
     self.finished: set[str] = set()
-    self.epitaph = ''
+    self.loss = ''
     self.is_released = False
-    self.is_reaching = True
+    self.is_connecting = True
     self._link: links.Link | None = None
     self._spoken_to_at = 0.0
     self._lock = threading.Lock()
-    # How many addresses were asked for that are not there yet.
-    self._asked = 0
-    # The addresses on a node that has taken the place of another.
+    # The number of addresses that were asked for and have not come.
+    self._num_asked = 0
+    # The new addresses on a node that has taken the place of another.
     self._moved: list[str] | None = None
 
   @property
   def is_idle(self) -> bool:
-    """Whether none of its tasks has any need of it."""
+    """Whether none of its tasks will run again."""
     return self.finished == set(self.node.tasks)
 
-  def reach(self, config: Mapping[str, Any], stderr: int) -> None:
-    """Waits for a daemon and tells it what to be.
+  def connect(self, setup: Mapping[str, Any], stderr: int) -> None:
+    """Waits for a daemon and sends it its setup.
 
     Args:
-      config: what daemons are told.
-      stderr: the file descriptor for what it prints.
+      setup: the fields of `messages.NodeSetup` that are the same for all nodes.
+      stderr: the file descriptor for what the daemon prints.
 
     Raises:
-      NoDaemonError: there is none.
+      NoDaemonError: no daemon came.
     """
-    self.is_reaching = True
-    link = self.node.reach(stderr)
+    self.is_connecting = True
+    link = self.node.connect(stderr)
     gpus = {task: count for task, count in self.node.tasks.items() if count}
     with self._lock:
       self._link = link
       self._spoken_to_at = time.monotonic()
-      self.is_reaching = False
-      self.send({**config, 'host': link.host, 'gpus': gpus})
-      self._moved = [] if self.up.is_set() else None
-      # Those it is to have anew come first.
-      for _ in range(len(self.addresses) + self._asked):
-        self.send({'do': 'reserve'})
-    self.up.set()
+      self.is_connecting = False
+      self.send(messages.NodeSetup(host=link.host, gpus=gpus, **setup))
+      self._moved = [] if self.answered.is_set() else None
+      # The first replies are the new addresses of those that it has already.
+      for _ in range(len(self.addresses) + self._num_asked):
+        self.send(messages.Reserve())
+    self.answered.set()
 
-  def ask(self) -> None:
-    """Asks for one more address, of this daemon or of the one after it."""
+  def ask_for_address(self) -> None:
+    """Asks the daemon, or the next one, for one more address."""
     with self._lock:
-      self._asked += 1
+      self._num_asked += 1
       self._spoken_to_at = time.monotonic()
-      if not self.is_reaching:
-        self.send({'do': 'reserve'})
+      if not self.is_connecting:
+        self.send(messages.Reserve())
 
   def on_reserved(self, text: str) -> None:
     """Takes an address that was asked for."""
@@ -129,34 +135,35 @@ class NodeClient:
       if self._moved is not None and len(self._moved) < len(self.addresses):
         self._moved.append(text)
         return
-      self._asked -= 1
+      self._num_asked -= 1
       address = loopback.FixedAddress(text)
       self.addresses.append(address)
       self.replies.put(address)
 
   def is_mute(self, timeout: float) -> bool:
-    """Whether a daemon is there that has owed an answer for so long."""
+    """Returns whether a daemon has owed an answer for `timeout` seconds."""
     since = time.monotonic() - self._spoken_to_at
-    return not self.is_reaching and since >= timeout
+    return not self.is_connecting and since >= timeout
 
-  def moved(self) -> list[str] | None:
-    """Returns, once, the new addresses when the node has taken a place."""
+  def take_moved(self) -> list[str] | None:
+    """Returns, once, the new addresses if the node has replaced another."""
     if self._moved is None or len(self._moved) < len(self.addresses):
       return None
     moved, self._moved = self._moved, None
     return moved
 
-  def receive(self) -> list[dict[str, Any]] | None:
-    """As of a `wire.Stream`."""
+  def receive(self) -> list[messages.Message] | None:
+    """Returns the daemon's next messages; None if it is gone."""
     return self._link.stream.receive()
 
-  def send(self, message: Mapping[str, Any]) -> None:
-    # If it is gone, its thread says so.
+  def send(self, message: messages.Message) -> None:
+    """Sends the daemon a message."""
+    # If the daemon is gone, `receive` says so.
     with contextlib.suppress(ConnectionError):
       self._link.stream.send(message)
 
   def close_outputs(self) -> list[str]:
-    """Ends what its tasks print; returns the tasks that had a process."""
+    """Closes the pipes of its tasks; returns the tasks that had a process."""
     tasks = list(self.outputs)
     while self.outputs:
       os.close(self.outputs.popitem()[1])
@@ -166,16 +173,16 @@ class NodeClient:
     """Has the daemon end, and every process of its node with it.
 
     Args:
-      is_over: whether it is told that there is nothing more to come.
+      is_over: whether to tell it that the run needs its node no more.
     """
     self.is_released = True
     if self._link is not None:
       if is_over:
-        self.send({'do': 'leave'})
+        self.send(messages.Leave())
       self._link.hang_up()
 
   def end(self, timeout: float) -> None:
-    """Waits for the daemon's end, after which it is cut off."""
+    """Waits for the daemon's end, and cuts it off after `timeout` seconds."""
     if self._link is not None:
       how = self._link.end(timeout)
-      self.epitaph = f'{self.node.name} is lost: its daemon {how}.'
+      self.loss = f'{self.node.name} is lost: its daemon {how}.'

@@ -8,48 +8,46 @@ its node.
 """
 
 import contextlib
+import dataclasses
 import os
 import selectors
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from backends.process import loopback, zygote_client
-from backends.process import messages as wire
+from backends.process import channels, loopback, messages, zygote_client
 from system import line_reader, private_folder
 
 _DEVICES = 'CUDA_VISIBLE_DEVICES'
 
 
 class NodeDaemon:
-  """Passes on what the launcher wants and what the zygote and tasks say.
+  """Passes messages on between the launcher and the node's zygote and tasks.
 
   Attributes:
-    is_dismissed: whether the launcher has said that it needs it no more.
+    is_dismissed: whether the launcher has said that it needs the node no more.
   """
 
   def __init__(
-    self, stream: wire.Stream, config: dict[str, Any], directory: str
+    self, stream: channels.Stream, setup: messages.NodeSetup, directory: str
   ):
     """Starts the zygote.
 
     Args:
-      stream: to the launcher.
-      config: its first message: `host`, the address that others reach this node
-        at; `preload`, `fork` and `env` as a `ZygoteClient` takes them; `gpus`,
-        how many each task of the node is given.
-      directory: for the node's own files.
+      stream: carries the messages to and from the launcher.
+      setup: the launcher's first message.
+      directory: path of a folder for the node's own files.
     """
     self._stream = stream
-    self._devices = _share_out(os.environ.get(_DEVICES), config['gpus'])
-    self._ports = loopback.ReservedPorts(config['host'], interface='')
+    self._devices = _share_out(os.environ.get(_DEVICES), setup.gpus)
+    self._ports = loopback.ReservedPorts(setup.host, interface='')
     stop_path = os.path.join(directory, 'stop')
     self._listener = loopback.StopListener(stop_path)
     self._zygote = zygote_client.ZygoteClient(
       directory,
-      config['preload'],
-      config['fork'],
-      {**config['env'], loopback.STOP_PATH: stop_path},
+      setup.preload,
+      setup.fork,
+      {**setup.env, loopback.STOP_PATH: stop_path},
     )
     self._readers: dict[str, line_reader.LineReader] = {}
     self._ready = False
@@ -77,55 +75,59 @@ class NodeDaemon:
     self._selector.register(readable, selectors.EVENT_READ, callback)
 
   def _on_launcher(self) -> None:
-    messages = self._stream.receive()
-    if messages is None:
+    received = self._stream.receive()
+    if received is None:
       self._over = True
-    self.obey(messages or ())
+    self.obey(received or ())
 
-  def obey(self, messages: Iterable[dict[str, Any]]) -> None:
-    """Does what the launcher asks for."""
-    for message in messages:
-      if message['do'] == 'reserve':
-        address = self._ports.reserve().build()
-        self._stream.send({'event': 'reserved', 'address': address})
-      elif message['do'] == 'start':
-        self._start(wire.Order(*message['order']))
-      elif message['do'] == 'leave':
-        self.is_dismissed = True
-      else:
-        self._zygote.signal(message['task'], message['signal'])
+  def obey(self, received: Iterable[messages.Message]) -> None:
+    """Does what the launcher's messages ask for."""
+    for message in received:
+      match message:
+        case messages.Reserve():
+          address = self._ports.reserve().build()
+          self._stream.send(messages.Reserved(address))
+        case messages.Order():
+          self._start(message)
+        case messages.Signal(task, signum):
+          self._zygote.signal(task, signum)
+        case messages.Leave():
+          self.is_dismissed = True
+        case _:
+          raise messages.MessageError(f'a launcher does not send {message}')
 
-  def _start(self, order: wire.Order) -> None:
+  def _start(self, order: messages.Order) -> None:
     if order.task in self._devices:
       devices = {_DEVICES: self._devices[order.task]}
-      order = order._replace(env={**order.env, **devices})
+      order = dataclasses.replace(order, env={**order.env, **devices})
     reader = self._readers[order.task] = self._zygote.start(order)
     self._watch(reader, lambda: self._on_lines(order.task, reader))
 
   def _on_stop(self) -> None:
     self._listener.clear()
-    self._stream.send({'event': 'stop'})
+    self._stream.send(messages.StopCalled())
 
   def _on_zygote(self) -> None:
     message = self._zygote.receive()
     if message is None:
       self._over = True
       return
-    self._ready = self._ready or message['event'] == 'ready'
-    if message['event'] == 'exited':
-      self._close_reader(message['task'])
+    if isinstance(message, messages.Ready):
+      self._ready = True
+    elif isinstance(message, messages.Exited):
+      self._close_reader(message.task)
     self._stream.send(message)
 
   def _on_zygote_lines(self) -> None:
     lines = self._zygote.reader.read()
     if self._zygote.reader.closed:
       self._selector.unregister(self._zygote.reader)
-    self._say(None, lines)
+    self._send_lines(None, lines)
 
   def _on_lines(self, task: str, reader: line_reader.LineReader) -> None:
-    # It may have been closed since, in this turn of the loop.
+    # It may have been closed since the selector returned.
     if self._readers.get(task) is reader:
-      self._say(task, reader.read())
+      self._send_lines(task, reader.read())
       if reader.closed:
         self._close_reader(task)
 
@@ -133,17 +135,23 @@ class NodeDaemon:
     reader = self._readers.pop(task, None)
     if reader is not None:
       self._selector.unregister(reader)
-      self._say(task, reader.close())
+      self._send_lines(task, reader.close())
 
-  def _say(self, task: str | None, lines: list[str]) -> None:
+  def _send_lines(self, task: str | None, lines: list[str]) -> None:
     if lines:
-      self._stream.send({'event': 'lines', 'task': task, 'lines': lines})
+      self._stream.send(messages.Lines(task, lines))
 
 
 def _share_out(
-  visible: str | None, gpus: dict[str, int]
+  visible: str | None, gpus: Mapping[str, int]
 ) -> dict[str, str | None]:
-  """Returns the devices of each task that is given any, none of them twice."""
+  """Returns the devices of each task that gets any, each device once.
+
+  Args:
+    visible: the node's devices, as in `CUDA_VISIBLE_DEVICES`; None if that is
+      not set.
+    gpus: by task, the number of devices that it gets.
+  """
   if visible is None:
     return dict.fromkeys(gpus)
   devices, result = visible.split(','), {}
@@ -153,31 +161,31 @@ def _share_out(
 
 
 def ignore_signals() -> None:
-  """Leaves them to the launcher, also when they are sent to every node."""
+  """Leaves signals to the launcher, even if they are sent to every node."""
   for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(signum, signal.SIG_IGN)
 
 
-def work(stream: wire.Stream) -> bool:
-  """Is a node's daemon for as long as the launcher is there.
+def work(stream: channels.Stream) -> bool:
+  """Is a node's daemon until the launcher is gone.
 
   Args:
-    stream: to the launcher.
+    stream: carries the messages to and from the launcher.
 
   Returns:
-    Whether that has said that the node is needed no more.
+    Whether the launcher has said that it needs the node no more.
   """
-  messages = []
-  while not messages:
-    messages = stream.receive()
-    if messages is None:
+  received = []
+  while not received:
+    received = stream.receive()
+    if received is None:
       return False
-  config, *others = messages
+  setup, *others = received
   with (
     private_folder.folder('launchpad-node') as directory,
-    contextlib.closing(NodeDaemon(stream, config, directory)) as daemon,
+    contextlib.closing(NodeDaemon(stream, setup, directory)) as daemon,
   ):
-    # A launcher that is gone shows when it is spoken to as well.
+    # To send to a launcher that is gone raises an error.
     with contextlib.suppress(ConnectionError):
       daemon.obey(others)
       daemon.serve()
@@ -187,6 +195,6 @@ def work(stream: wire.Stream) -> bool:
 def main() -> None:
   """Entry of a daemon that the launcher starts."""
   ignore_signals()
-  stream = wire.Stream(0, os.dup(1))
+  stream = channels.Stream(0, os.dup(1))
   os.dup2(2, 1)
   work(stream)

@@ -13,13 +13,14 @@ import launchpad as lp
 
 from backends.process import loopback, port_guard, zygote_client
 from backends.supervision import config as config_lib
-from backends.supervision import launcher, machines, output, scaling
+from backends.supervision import launcher, machines, output, restarts
+from backends.supervision import result as result_lib
 from system import private_folder
 
-Cause = config_lib.Cause
+Cause = result_lib.Cause
 RunConfig = config_lib.RunConfig
-RestartPolicy = config_lib.RestartPolicy
-Result = config_lib.Result
+RestartPolicy = restarts.RestartPolicy
+Result = result_lib.Result
 
 
 class OpenPortsError(OSError):
@@ -32,7 +33,7 @@ def run(
   config: RunConfig | None = None,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
-  resize: scaling.Resize | None = None,
+  resize: config_lib.Resize | None = None,
 ) -> Result:
   """Runs a program until all its tasks have ended or it is stopped.
 

@@ -1,4 +1,4 @@
-"""Starts an interpreter in which imports find what they find in this one."""
+"""Starts interpreters with the search path for imports of this one."""
 
 import json
 import os
@@ -14,13 +14,14 @@ _CODE = (
 
 
 def save_paths(directory: str) -> None:
-  """Keeps this interpreter's search path for those that `command` starts.
+  """Writes this interpreter's search path down for those that `command` starts.
 
-  The whole path and in the same order, with the folder of `backends` itself at
-  the end: a package of the program cannot be shadowed by one that is installed.
+  They get the whole path in the same order, and the folder of `backends` itself
+  at the end. Launchpad's own workers reorder the path, so that an installed
+  package may hide one of the program's.
 
   Args:
-    directory: the folder to keep it in.
+    directory: path of the folder to write it in.
   """
   home = str(pathlib.Path(__file__).parents[2])
   paths = [os.path.abspath(path) for path in sys.path]
@@ -35,7 +36,7 @@ def command(module: str, directory: str, *args: str) -> list[str]:
 
   Args:
     module: the module's full name.
-    directory: the folder that `save_paths` was given; `argv[1]` there.
+    directory: the folder that `save_paths` wrote in; `argv[1]` there.
     *args: `argv[2]` and so on.
   """
   code = _CODE.format(module=module)

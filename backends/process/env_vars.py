@@ -1,16 +1,19 @@
-"""A task's environment variables, in a process that has imported already.
+"""Sets a task's environment variables in a process that has imported already.
 
 After a fork some variables come too late, since a library read them when it
-was imported. What holds then:
+was imported. These take effect nevertheless:
 
 - `CUDA_VISIBLE_DEVICES`, `XLA_FLAGS`, `NPROC`, `TF_NUM_INTRAOP_THREADS`,
-  `TF_NUM_INTEROP_THREADS`: read when a backend comes up, which no forked task
-  has behind it.
-- `JAX_PLATFORMS` and all else that JAX reads at import: set in `jax.config`.
-- `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: set in each loaded OpenBLAS.
+  `TF_NUM_INTEROP_THREADS`: read when a backend starts, which has not happened
+  yet in a forked task.
+- `JAX_PLATFORMS` and the others that JAX reads at import: this module sets them
+  in `jax.config`.
+- `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: this module sets them in each
+  loaded OpenBLAS.
 
-`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like hold only as part of the
-`default_env`, which the parent of all forks has too, or with `start='spawn'`.
+`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like take effect only as part
+of `default_env`, which the parent of all forks has too, or with
+`start='spawn'`.
 """
 
 import ctypes
@@ -23,10 +26,10 @@ from collections.abc import Callable, Mapping
 # The parent of all forks imports with one thread in each of these, because a
 # process with threads must not fork. A task gets its own number back.
 THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
-# In a value, stands for the kind of processor of the machine it is used on.
+# In a variable's value, this stands for the kind of the machine's processor.
 PROCESSOR = '{processor}'
 
-# As NumPy's and SciPy's wheels name what OpenBLAS exports.
+# The names under which NumPy's and SciPy's wheels export OpenBLAS's functions.
 _OPENBLAS_NAMES = tuple(
   f'{prefix}openblas_%s{suffix}'
   for prefix in ('', 'scipy_')
@@ -35,10 +38,11 @@ _OPENBLAS_NAMES = tuple(
 
 
 def merged(env: Mapping[str, str | None]) -> dict[str, str]:
-  """Returns this process's environment with changes.
+  """Returns this process's environment variables with changes.
 
   Args:
-    env: names and values; None unsets. `PROCESSOR` is filled in.
+    env: the changes; None unsets a variable. `PROCESSOR` in a value is filled
+      in.
   """
   both = {**os.environ, **_filled_in(env)}
   return {name: value for name, value in both.items() if value is not None}
@@ -55,17 +59,17 @@ def _filled_in(env: Mapping[str, str | None]) -> dict[str, str | None]:
 
 @functools.cache
 def _processor() -> str:
-  """Names what this machine's processor can execute."""
+  """Returns a name for what this machine's processor can execute."""
   with open('/proc/cpuinfo') as f:
-    told = {line for line in f if line.startswith(('model name', 'flags'))}
-  return hashlib.sha256(''.join(sorted(told)).encode()).hexdigest()[:12]
+    lines = {line for line in f if line.startswith(('model name', 'flags'))}
+  return hashlib.sha256(''.join(sorted(lines)).encode()).hexdigest()[:12]
 
 
 def apply(env: Mapping[str, str | None]) -> None:
-  """Sets the variables, in the libraries that are loaded already too.
+  """Sets the variables, also in the libraries that are loaded already.
 
   Args:
-    env: names and values; None unsets.
+    env: the variables' values; None unsets one.
 
   Raises:
     ValueError: JAX does not take one of the values.
@@ -98,7 +102,7 @@ def _update_jax(env: Mapping[str, str | None]) -> None:
 
 
 def _parse(text: str | None, current: object) -> object:
-  """Reads a value as being of the type of the current one."""
+  """Returns a variable's text as a value of the current value's type."""
   if text is None:
     return None
   if isinstance(current, bool):
@@ -109,10 +113,12 @@ def _parse(text: str | None, current: object) -> object:
 
 
 def openblas(function: str) -> list[Callable[..., int]]:
-  """Returns a function of every OpenBLAS that is loaded: each has its own.
+  """Returns a function of every loaded OpenBLAS library.
+
+  NumPy and SciPy have one each.
 
   Args:
-    function: its name, such as `set_num_threads`.
+    function: the name of the function, such as `set_num_threads`.
   """
   with open('/proc/self/maps') as f:
     paths = {line.split(maxsplit=5)[-1].strip() for line in f}

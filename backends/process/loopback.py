@@ -1,4 +1,4 @@
-"""How tasks of one machine reach each other, and their launcher."""
+"""The addresses of tasks, and the pipe by which tasks stop the launcher."""
 
 import contextlib
 import errno
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 import launchpad as lp
 
-# Holds the path of a node's `StopListener`, in the environment of its tasks.
+# The environment variable of a task that has the path of its node's
+# `StopListener`.
 STOP_PATH = 'LAUNCHPAD_STOP_PATH'
 
-
-# While a task's function is pickled, gets the addresses that it holds.
+# Gets the addresses that a task's function holds while that is pickled.
 _pickled: list['FixedAddress'] = []
 
 
 class FixedAddress(lp.AbstractAddressBuilder):
-  """An address known before launch, whose task may move to another place."""
+  """An address known before launch, whose task may move to another node."""
 
   def __init__(self, address: str):
     self._address = address
@@ -26,7 +26,7 @@ class FixedAddress(lp.AbstractAddressBuilder):
     return self._address
 
   def move(self, address: str) -> None:
-    """Has what is pickled from now on know it by another address."""
+    """Changes the address in what is pickled from now on."""
     self._address = address
 
   def __getstate__(self):
@@ -36,7 +36,7 @@ class FixedAddress(lp.AbstractAddressBuilder):
 
 @contextlib.contextmanager
 def noting_addresses() -> Iterator[list[FixedAddress]]:
-  """Yields a list; it gets the addresses that are pickled meanwhile."""
+  """Yields a list that gets the addresses which are pickled meanwhile."""
   _pickled.clear()
   yield _pickled
 
@@ -45,9 +45,9 @@ class ReservedPorts:
   """Ports of this machine, kept for one run.
 
   Each is held by a socket which is bound but never listens. The kernel then
-  gives it to nobody else while its server restarts, and programs that run
-  beside this one get other ports; yet the server itself, which like all of
-  gRPC's and Python's sets SO_REUSEADDR, can bind it.
+  gives the port to no other process while its server restarts, and programs
+  that run beside this one get other ports. Yet the server itself can bind it,
+  since gRPC's and Python's servers set SO_REUSEADDR.
   """
 
   def __init__(
@@ -58,8 +58,8 @@ class ReservedPorts:
     """Reserves none yet.
 
     Args:
-      host: what others reach this machine at.
-      interface: the address to take ports of; empty for all.
+      host: the address at which tasks reach this machine.
+      interface: the address whose ports are taken; empty for all addresses.
     """
     self._host = host
     self._interface = interface
@@ -81,10 +81,10 @@ class ReservedPorts:
 
 
 class FifoStopper:
-  """What `lp.stop()` calls: asks the launcher of this very run to stop it.
+  """What `lp.stop()` calls in a task: asks the launcher of its run to stop it.
 
-  A named pipe in the run's private directory, and not the launcher's pid as
-  Launchpad has it: a pid may by then belong to a stranger.
+  It writes into a named pipe in the run's private directory. Launchpad signals
+  the launcher's pid instead, which may belong to another process by then.
   """
 
   def __init__(self, path: str):
@@ -105,14 +105,14 @@ class FifoStopper:
 
 
 class NodeStopper:
-  """What `lp.stop()` calls on one node of several: asks that node's daemon."""
+  """What `lp.stop()` calls in a task of several nodes: asks its daemon."""
 
   def __call__(self, mark_as_completed: bool = False) -> None:
     FifoStopper(os.environ[STOP_PATH])(mark_as_completed)
 
 
 class StopListener:
-  """The launcher's end of `FifoStopper`."""
+  """The reading end of `FifoStopper`: the launcher's, or a node daemon's."""
 
   def __init__(self, path: str):
     os.mkfifo(path, 0o600)
@@ -124,7 +124,7 @@ class StopListener:
     return self._pipe
 
   def clear(self) -> None:
-    """Forgets the requests that came so far."""
+    """Drops the requests that came so far."""
     os.read(self._pipe, 4096)
 
   def close(self) -> None:

@@ -1,9 +1,10 @@
-"""Servers of a run on one machine, which hear nobody on another.
+"""Keeps other machines off the servers of a run on one machine.
 
 Reverb listens on all interfaces and cannot be told otherwise. A socket that is
-bound to the loopback device hears that device alone, also if it listens already
-when that is done, and any user may do it. So a thread of each task looks for
-what listens on the task's ports; whoever came in before is shown out.
+bound to the loopback device hears that device alone, even if it listens already
+when it is bound, and any user may bind it. So a thread of each task looks for
+the sockets that listen on the task's ports, and binds them. It closes the
+connections that other machines have made before.
 """
 
 import contextlib
@@ -18,12 +19,12 @@ _LOOPBACK = b'lo\0'
 _NAME_BYTES = 16
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _LOOK_SECS = 0.02
-# For a server to take those that had come before.
+# Seconds in which a server accepts the connections made before it was bound.
 _SETTLE_SECS = 2.0
 
 
 def check() -> None:
-  """Tries what `watch` does.
+  """Tries on one socket what `watch` does.
 
   Raises:
     OSError: this machine does not allow it.
@@ -33,9 +34,12 @@ def check() -> None:
 
 
 def watch(ports: Collection[int]) -> None:
-  """Has what listens on these ports in this process hear this machine alone.
+  """Has this process's servers on these ports hear this machine alone.
 
-  Returns at once; a thread does it, as soon as each listens.
+  Returns at once; a thread guards each port as soon as a server listens there.
+
+  Args:
+    ports: the ports.
   """
   if ports:
     threading.Thread(
@@ -52,10 +56,13 @@ def _watch(ports: Collection[int]) -> None:
 
 
 def guard(ports: Collection[int]) -> set[int]:
-  """Looks through this process's sockets once.
+  """Guards the servers that listen on these ports now.
+
+  Args:
+    ports: the ports.
 
   Returns:
-    The ports on which something listens that hears this machine alone.
+    The ports on which a server listens that hears this machine alone.
   """
   guarded = set()
   strangers = []
@@ -71,7 +78,7 @@ def guard(ports: Collection[int]) -> set[int]:
       guarded.add(port)
     elif _is_from_elsewhere(sock):
       strangers.append(sock.dup())
-  # Once their server hears no more of their kind.
+  # Last, when no more of them can connect.
   for sock in strangers:
     with sock, contextlib.suppress(OSError):
       sock.shutdown(socket.SHUT_RDWR)
@@ -79,9 +86,9 @@ def guard(ports: Collection[int]) -> set[int]:
 
 
 def _own_sockets() -> Iterator[socket.socket]:
-  """Yields each, for a moment; closing it leaves the process's own open."""
+  """Yields a copy of each of this process's sockets, and closes the copy."""
   for name in os.listdir('/proc/self/fd'):
-    # It may be closed by now, and something else by the time it is looked at.
+    # It may be closed meanwhile, and its number used for another file.
     with contextlib.suppress(OSError):
       if not os.readlink(f'/proc/self/fd/{name}').startswith('socket:'):
         continue
@@ -101,7 +108,7 @@ def _is_from_elsewhere(sock: socket.socket) -> bool:
   try:
     host, *_ = sock.getpeername()
   except OSError:
-    return False  # It holds the port, and has no other end.
+    return False  # It only holds the port, and is not connected.
   return not _is_loopback(host)
 
 

@@ -1,7 +1,6 @@
-"""What the process of one task does, however it was started."""
+"""The process of one task: runs its function, and ends when asked to."""
 
 import gc
-import json
 import os
 import pickle
 import signal
@@ -20,11 +19,12 @@ from backends.process import env_vars, messages, port_guard
 from rpc import courier_stand_in
 from system import linux, stacks, stops
 
-# Files whose frames tell nothing at the head of a traceback.
+# Files whose frames are left out at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
-# For the main thread to act on a signal itself.
+# Seconds that the main thread has to act on a signal itself.
 _HANDLER_SECS = 0.5
-# For what is left to do in a process that was asked to stop and has done so.
+# Seconds that a process which was asked to stop, and whose function has
+# returned, has to end.
 _LEAVE_SECS = 3.0
 
 
@@ -42,9 +42,10 @@ def run(order: messages.Order) -> NoReturn:
   """Runs the task's function, then ends the process.
 
   Args:
-    order: what to run. The traceback of what it raises goes to standard error
-      and into `order.error_path`. An error with a true `ends_run` comes again
-      after a restart, so that there is to be none.
+    order: the task's order. The traceback of what its function raises goes to
+      standard error and to the file at `order.error_path`. If the error has a
+      true attribute `ends_run`, a restart would raise it again, so that the
+      process asks for none.
   """
   sys.stdout.reconfigure(line_buffering=True)
   sys.argv = [order.task]
@@ -71,8 +72,9 @@ def _run_function(order: messages.Order) -> None:
   courier_stand_in.install(
     os.path.dirname(order.function_path), order.interface
   )
-  # Loaded first, because the modules that it needs may define flags; and left
-  # in no variable, so that what it made is finalized when it returns.
+  # Loaded before the flags are parsed, because the modules that it needs may
+  # define some. No variable keeps it, so that what it made is finalized when it
+  # returns.
   with open(order.function_path, 'rb') as f:
     functions = [pickle.load(f)]
   app.run(
@@ -83,7 +85,7 @@ def _run_function(order: messages.Order) -> None:
 
 
 def _run_as_node(name: str, function: Callable[[], Any]) -> None:
-  # absl has named the process by what follows the slash.
+  # absl has named the process after the part behind the slash.
   linux.set_name(name)
   # The launcher keeps the time of grace. Launchpad's own alarm would kill this
   # process at a moment of its own.
@@ -110,10 +112,10 @@ def _leave_soon(exit_code: int) -> None:
 def _stop_without_main_thread(manager: worker_manager.WorkerManager) -> None:
   """Has SIGTERM stop the node also while its main thread cannot run Python.
 
-  Python's handlers run in the main thread alone. That may be inside C++ code;
-  or it waits for a lock and sleeps on, since another thread took the signal: in
-  glibc a thread that is just making one unblocks, and so takes, what is pending
-  for the whole process.
+  Python's handlers run in the main thread alone. That thread may be inside C++
+  code. Or it waits for a lock and sleeps on, because another thread took the
+  signal: in glibc a thread that is creating one unblocks, and so takes, the
+  signals that are pending for the whole process.
   """
   reader, writer = socket.socketpair()
   writer.setblocking(False)
@@ -136,5 +138,5 @@ def _format(error: BaseException) -> str:
 
 
 def main() -> None:
-  """Entry of a spawned process: `argv[2]` holds the order as JSON."""
-  run(messages.Order(*json.loads(sys.argv[2])))
+  """Entry of a spawned process: `argv[2]` holds its order, encoded."""
+  run(messages.decode(sys.argv[2]))

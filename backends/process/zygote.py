@@ -1,18 +1,17 @@
 """The process that all tasks of a run descend from.
 
 It imports heavy modules once and forks the tasks, so that a task starts in a
-fraction of a second. It also is what keeps a run from leaving anything behind:
-it adopts orphans, and kills all its descendants when it loses the launcher.
+fraction of a second. It also makes sure that nothing is left of a run: it
+adopts orphans, and kills all its descendants when the launcher is gone.
 
 It must stay clean enough to fork: one thread, no client, no server, no JAX
 backend. If the modules that it was told to import start threads, it says so and
-every task is then an interpreter of its own, as with `start='spawn'`.
+starts an interpreter for each task, as with `start='spawn'`.
 """
 
 import contextlib
 import gc
 import importlib
-import json
 import os
 import selectors
 import signal
@@ -21,25 +20,33 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import psutil
 
-from backends.process import bootstrap, env_vars, messages
+from backends.process import bootstrap, channels, env_vars, messages
 from system import linux
 
-# How long killed processes may take to vanish before they are given up.
+# Seconds that killed processes may take to vanish.
 _REAP_SECS = 5.0
 
 
 class Zygote:
   """Starts, signals and reaps tasks as the launcher asks.
 
-  `serve` returns twice, like fork: in the zygote None, at the end; in each
-  forked task the order that it is to run.
+  `serve` returns twice, as fork does: in the zygote it returns None, at the
+  end; in each forked task it returns the order of that task.
   """
 
-  def __init__(self, channel: messages.Channel, directory: str, fork: bool):
+  def __init__(self, channel: channels.Channel, directory: str, fork: bool):
+    """Takes signals of ended children from now on.
+
+    Args:
+      channel: the connection with the launcher.
+      directory: path of the run's private folder.
+      fork: whether a fork becomes the task itself, instead of an interpreter
+        that starts anew.
+    """
     self._channel = channel
     self._directory = directory
     self._fork = fork
@@ -55,10 +62,10 @@ class Zygote:
     signal.set_wakeup_fd(writer.fileno())
 
   def serve(self) -> messages.Order | None:
-    """Serves until the launcher ends or lets go of its end.
+    """Serves until the launcher is gone or closes the channel.
 
     Returns:
-      None; or in a forked task, what it is to run.
+      None in the zygote; in a forked task, its order.
     """
     with selectors.DefaultSelector() as selector:
       selector.register(self._channel, selectors.EVENT_READ)
@@ -69,25 +76,31 @@ class Zygote:
             self._wakeup.recv(4096)
             self._reap()
             continue
-          request, descriptors = self._channel.receive()
-          if request is None:
+          message, descriptors = self._channel.receive()
+          if message is None:
             self._kill_descendants()
             return None
-          order = self._handle(request, descriptors)
+          order = self._obey(message, descriptors)
           if order is not None:
             return order
 
-  def _handle(
-    self, request: dict[str, Any], descriptors: Sequence[int]
+  def _obey(
+    self, message: messages.Message, descriptors: Sequence[int]
   ) -> messages.Order | None:
-    if request['do'] == 'start':
-      return self._start(messages.Order(*request['order']), descriptors[0])
+    match message:
+      case messages.Order():
+        return self._start(message, descriptors[0])
+      case messages.Signal(name, signum):
+        self._signal(name, signum)
+        return None
+    raise messages.MessageError(f'a launcher does not send {message}')
+
+  def _signal(self, name: str, signum: int) -> None:
     for pid, task in self._tasks.items():
-      if task == request['task']:
-        if request['signal'] == signal.SIGKILL:
+      if task == name:
+        if signum == signal.SIGKILL:
           linux.kill_session(pid)
-        os.kill(pid, request['signal'])
-    return None
+        os.kill(pid, signum)
 
   def _start(self, order: messages.Order, output: int) -> messages.Order | None:
     sys.stdout.flush()
@@ -96,7 +109,7 @@ class Zygote:
     if pid:
       os.close(output)
       self._tasks[pid] = order.task
-      self._channel.send({'event': 'started', 'task': order.task, 'pid': pid})
+      self._channel.send(messages.Started(order.task, pid))
       return None
     signal.set_wakeup_fd(-1)
     for end in (self._wakeup, self._wakeup_writer, self._channel):
@@ -110,14 +123,16 @@ class Zygote:
     # An interpreter that still imports has nothing to save.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     command = bootstrap.command(
-      'backends.process.task_main', self._directory, json.dumps(order)
+      'backends.process.task_main',
+      self._directory,
+      messages.encode(order).decode(),
     )
     os.execve(command[0], command, env_vars.merged(order.env))
 
   def _reap(self) -> None:
     while True:
-      # Left unreaped until its session is dead, so that the pid, which names
-      # the session, cannot be somebody else's.
+      # It stays unreaped until its session is dead, so that its pid, which
+      # names the session, cannot be given to another process.
       with contextlib.suppress(ChildProcessError):
         dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if dead is not None:
@@ -131,11 +146,9 @@ class Zygote:
   def _report(self, pid: int, exit_code: int) -> None:
     task = self._tasks.pop(pid, None)
     if task is not None:
-      # A launcher which is gone shows at the next receive.
+      # If the launcher is gone, the next receive shows it.
       with contextlib.suppress(OSError):
-        self._channel.send(
-          {'event': 'exited', 'task': task, 'exit_code': exit_code}
-        )
+        self._channel.send(messages.Exited(task, exit_code))
 
   def _kill_descendants(self) -> None:
     deadline = time.monotonic() + _REAP_SECS
@@ -172,31 +185,31 @@ def _load(modules: Sequence[str]) -> None:
 
 def main() -> None:
   """Entry: `argv` holds the run's directory and the launcher's socket."""
-  directory, channel = sys.argv[1], messages.Channel(int(sys.argv[2]))
-  config, _ = channel.receive()
-  if config is None:
+  directory, channel = sys.argv[1], channels.Channel(int(sys.argv[2]))
+  setup, _ = channel.receive()
+  if setup is None:
     return
-  # While this imports it cannot notice that the launcher is gone.
-  linux.die_with_parent(config['launcher'])
-  # They are for the launcher to handle, also when sent to a whole job.
+  # While this process imports, it cannot notice that the launcher is gone.
+  linux.die_with_parent(setup.launcher)
+  # The launcher handles them, also when they are sent to a whole job.
   for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(signum, signal.SIG_IGN)
   linux.set_name('zygote')
   linux.adopt_orphans()
   reason = None
-  if config['fork']:
+  if setup.fork:
     try:
-      _load(config['preload'])
+      _load(setup.preload)
     except Exception:
-      channel.send({'event': 'failed', 'error': traceback.format_exc()})
+      channel.send(messages.Failed(traceback.format_exc()))
       return
     reason = _reason_not_to_fork()
-  channel.send({'event': 'ready', 'reason_not_to_fork': reason})
+  channel.send(messages.Ready(reason))
   linux.outlive_parent()
-  fork = config['fork'] and reason is None
+  fork = setup.fork and reason is None
   order = Zygote(channel, directory, fork).serve()
   if order is not None:
-    # Loaded already if this process may fork, and of no use to it if not.
-    worker = importlib.import_module('backends.process.task_main')
-    worker.renew_randomness()
-    worker.run(order)
+    # A process that may fork has it loaded already; another never runs it.
+    task_main = importlib.import_module('backends.process.task_main')
+    task_main.renew_randomness()
+    task_main.run(order)

@@ -1,24 +1,26 @@
-"""The launcher's side of the zygote."""
+"""The launcher's side of the zygote: starts it, talks to it, and ends it."""
 
 import contextlib
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from backends.process import bootstrap, env_vars, messages
+from backends.process import bootstrap, channels, env_vars, messages
 from system import line_reader, linux, private_folder
 
 _END_SECS = 10.0
 _MARKER = 'LAUNCHPAD_LOCAL_RUN'
-# gRPC would send what goes to this machine to a proxy as well.
+# gRPC would send connections within this machine to a proxy as well.
 _NO_PROXY = '127.0.0.1,localhost'
 
 
 class ZygoteClient:
-  """Starts a zygote, talks to it, and ends it with all its descendants."""
+  """Starts a zygote, talks to it, and ends it with all its descendants.
 
-  # Of the imports.
+  It is a `supervision.machines.Zygote`, which says what each method is for.
+  """
+
+  # Seconds that the imports may take.
   ready_secs = 300.0
 
   def __init__(
@@ -28,21 +30,21 @@ class ZygoteClient:
     fork: bool,
     env: Mapping[str, str | None],
   ):
-    """Starts the process; it says `ready` when it has imported.
+    """Starts the process; it sends `Ready` when it has imported.
 
     Args:
-      directory: the run's private folder.
-      preload: modules for it to import.
+      directory: path of the run's private folder.
+      preload: names of the modules that it imports.
       fork: whether it forks the tasks off itself.
-      env: environment variables that all tasks share; None unsets.
+      env: environment variables that all tasks share; None unsets one.
     """
     self._marker = f'{_MARKER}={directory}'
-    self.channel, theirs = messages.pair()
+    self.channel, theirs = channels.pair()
     pipe, pipe_writer = os.pipe()
     bootstrap.save_paths(directory)
     self._process = subprocess.Popen(
       bootstrap.command('backends.process.zygote', directory, str(theirs)),
-      env=_environment(directory, env),
+      env=_zygote_env(directory, env),
       stdin=subprocess.DEVNULL,
       stdout=pipe_writer,
       stderr=pipe_writer,
@@ -52,44 +54,38 @@ class ZygoteClient:
     os.close(theirs)
     os.close(pipe_writer)
     self.reader = line_reader.LineReader(pipe)
-    self.channel.send(
-      {'launcher': os.getpid(), 'preload': list(preload), 'fork': fork}
-    )
+    self.channel.send(messages.Setup(os.getpid(), list(preload), fork))
 
   @property
   def pid(self) -> int:
     return self._process.pid
 
-  def receive(self) -> dict[str, Any] | None:
-    """Returns what the zygote has to say; None if it is gone."""
+  def receive(self) -> messages.Message | None:
     return self.channel.receive()[0]
 
   def start(self, order: messages.Order) -> line_reader.LineReader:
-    """Asks for a process; returns its output."""
     reader, writer = os.pipe()
-    self._send({'do': 'start', 'order': order}, [writer])
+    self._send(order, [writer])
     os.close(writer)
     return line_reader.LineReader(reader)
 
   def signal(self, task: str, signum: int) -> None:
-    """Sends a signal to a task if it runs; SIGKILL to all its session."""
-    self._send({'do': 'signal', 'task': task, 'signal': signum})
+    self._send(messages.Signal(task, signum))
 
   def finish(self, task: str) -> None:
-    """Takes note that a task is over: it makes no difference here."""
+    """Does nothing: the zygote serves all tasks until the run's end."""
 
   def release(self, task: str) -> None:
-    """Forgets a task that has left the run: nothing is kept of it here."""
+    """Does nothing: nothing is kept of a task here."""
 
   def _send(
-    self, message: dict[str, Any], descriptors: Sequence[int] = ()
+    self, message: messages.Message, descriptors: Sequence[int] = ()
   ) -> None:
-    # If it is gone, the next `receive` says so.
+    # If the zygote is gone, the next `receive` says so.
     with contextlib.suppress(ConnectionError):
       self.channel.send(message, descriptors)
 
   def wait(self) -> int:
-    """Waits for a zygote that is about to end; returns its exit code."""
     try:
       return self._process.wait(_END_SECS)
     except subprocess.TimeoutExpired:
@@ -97,12 +93,6 @@ class ZygoteClient:
       return self._process.wait()
 
   def close(self, ready: bool, is_over: bool = True) -> None:
-    """Ends the zygote and every process that descends from it.
-
-    Args:
-      ready: whether it listens yet.
-      is_over: whether the run is; it makes no difference here.
-    """
     del is_over
     self.channel.close()
     if not ready:
@@ -111,18 +101,18 @@ class ZygoteClient:
       linux.kill_marked(self._marker)
 
   def discard(self) -> None:
-    """Ends it however far it is; does nothing after `close`."""
+    """Ends it even if it is not ready; does nothing after `close`."""
     if self._process.returncode is None:
       self.close(ready=False)
       self.reader.close()
 
 
-def _environment(
+def _zygote_env(
   directory: str, changes: Mapping[str, str | None]
 ) -> dict[str, str]:
   env = env_vars.merged(changes)
   env[_MARKER] = directory
-  # What they leave there goes with the folder.
+  # What tasks leave there is removed with the folder.
   env['TMPDIR'] = private_folder.temporary(directory)
   env['no_proxy'] = ','.join(filter(None, [env.get('no_proxy'), _NO_PROXY]))
   for name in env_vars.THREAD_COUNTS:
@@ -131,7 +121,11 @@ def _environment(
   return env
 
 
-def task_environment(env: Mapping[str, str | None]) -> dict[str, str | None]:
-  """Returns what a task must set on top of the zygote's environment."""
+def task_env(env: Mapping[str, str | None]) -> dict[str, str | None]:
+  """Returns the variables that a task sets on top of the zygote's.
+
+  Args:
+    env: the task's own variables; None unsets one.
+  """
   counts = {n: os.environ.get(n, '1') for n in env_vars.THREAD_COUNTS}
   return {**counts, **env}

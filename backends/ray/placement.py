@@ -31,7 +31,8 @@ from backends.cluster import door, hosts, joining, node_client
 from backends.process import bootstrap
 from backends.ray import driver
 from backends.supervision import config as config_lib
-from backends.supervision import output, scaling
+from backends.supervision import output
+from backends.supervision import result as result_lib
 
 # Until the cluster has room for all tasks.
 _PLACE_SECS = 300.0
@@ -52,8 +53,8 @@ def run(
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
-  resize: scaling.Resize | None = None,
-) -> config_lib.Result:
+  resize: config_lib.Resize | None = None,
+) -> result_lib.Result:
   """As `this_machine.run`, on whatever nodes of a cluster Ray places the tasks.
 
   Args:
@@ -87,8 +88,8 @@ def run(
         growth=resize and hosts.Growth(resize, cluster.place),
       )
     except NoRoomError as e:
-      cause = config_lib.Cause('launcher', None, (str(e),))
-      result = config_lib.Result(1, cause, {}, (), 0.0)
+      cause = result_lib.Cause('launcher', None, (str(e),))
+      result = result_lib.Result(1, cause, {}, (), 0.0)
   if say_cause and result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)
   return result

@@ -26,6 +26,7 @@ from backends.slurm import job as slurm_job
 from backends.slurm import script
 from backends.supervision import config as config_lib
 from backends.supervision import output
+from backends.supervision import result as result_lib
 from system import stops
 
 # Ignores what Slurm asks of it until a little after the launcher's end.
@@ -43,7 +44,7 @@ def run(
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
-) -> config_lib.Result:
+) -> result_lib.Result:
   """As `this_machine.run`, on all nodes of the job that this process is in.
 
   At Slurm's warning that the job's time is up, and when a node is lost, the
@@ -82,7 +83,7 @@ def _run(
   config: config_lib.RunConfig,
   on_line: output.OnLine | None,
   directory: str,
-) -> tuple[config_lib.Result, bool]:
+) -> tuple[result_lib.Result, bool]:
   """Returns how it ended, and whether a node was lost."""
   parts = script.load_plan(os.environ[script.PLAN])
   nodes = _nodes(parts, directory)

@@ -3,7 +3,7 @@
 import time
 
 from backends import api
-from backends.supervision import config as config_lib
+from backends.supervision import result as result_lib
 from system import stops
 
 
@@ -38,4 +38,4 @@ class StockBackend(api.Backend):
     if running is not None:
       running.wait()
     # Launchpad does not tell how the tasks ended.
-    return config_lib.Result(0, None, {}, (), time.monotonic() - began)
+    return result_lib.Result(0, None, {}, (), time.monotonic() - began)

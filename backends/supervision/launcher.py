@@ -1,7 +1,7 @@
-"""The launcher's process: what every supervised backend does alike.
+"""The launcher's process, the same for every backend that supervises tasks.
 
-A backend says where they are, `machines.Machines`; here a program becomes tasks
-there and is watched over until it ends.
+A backend says where the tasks live, by `machines.Machines`. Here a program
+becomes tasks there, which are supervised until they have ended.
 """
 
 import contextlib
@@ -15,10 +15,13 @@ from absl import flags
 
 from backends.process import loopback
 from backends.supervision import config as config_lib
+from backends.supervision import logs as logs_lib
 from backends.supervision import machines as machines_lib
 from backends.supervision import output, run_tasks, scaling
+from backends.supervision import result as result_lib
 from backends.supervision import supervisor as supervisor_lib
-from backends.supervision import wakeups as wakeups_lib
+from run_files.status import TaskState
+from system import wakeups as wakeups_lib
 
 # Begins the note of a run that stops because one of its tasks has it stop.
 STOP_CALLED = 'lp.stop() was called'
@@ -30,22 +33,23 @@ def run(
   machines: machines_lib.Machines,
   config: config_lib.RunConfig,
   on_line: output.OnLine | None,
-  resize: scaling.Resize | None = None,
-) -> config_lib.Result:
-  """Runs a program to its end; see `this_machine.run`.
+  resize: config_lib.Resize | None = None,
+) -> result_lib.Result:
+  """Runs a program to its end; see `this_machine.run` for the arguments.
 
-  At the end no process of it is left, and what a failure's cause is stands in
-  the result, for the caller to print last.
+  At the end no process of the run is left. The cause of a failure is in the
+  result, so that the caller can print it last.
   """
   began = time.monotonic()
   if not isinstance(program, lp.Program):
     program = program()
   supervisor = _supervise(program, machines, config, on_line, resize)
-  return config_lib.Result(
-    exit_code=supervisor.exit_code,
-    cause=supervisor.cause,
-    restarts=supervisor.restarts,
-    killed=supervisor.killed,
+  tasks = supervisor.tasks.all
+  return result_lib.Result(
+    exit_code=supervisor.stop.exit_code,
+    cause=supervisor.stop.cause,
+    restarts={task.name: task.restarts for task in tasks},
+    killed=tuple(t.name for t in tasks if t.state is TaskState.KILLED),
     wall_time=time.monotonic() - began,
   )
 
@@ -72,7 +76,7 @@ def _supervise(
   machines: machines_lib.Machines,
   config: config_lib.RunConfig,
   on_line: output.OnLine | None,
-  resize: scaling.Resize | None,
+  resize: config_lib.Resize | None,
 ) -> supervisor_lib.Supervisor:
   """Runs the tasks; returns with no process left and all lines written."""
   with contextlib.ExitStack() as stack:
@@ -80,26 +84,20 @@ def _supervise(
     stack.callback(wakeups.close)
     sink = output.Sink(on_line or output.Printer(), wakeups.wake)
     stack.callback(sink.close, _FLUSH_SECS)
-    logs = output.Logs(config.log_dir, sink)
+    logs = logs_lib.Logs(config.log_dir, sink)
     stack.callback(logs.close)
     tasks = run_tasks.RunTasks(machines, config, logs, command_line_flags())
-    runs = tasks.add(program)
+    tasks.add(program)
     stack.enter_context(wakeups.handling(machines.signals))
     supervisor = supervisor_lib.Supervisor(
-      runs,
+      tasks,
       machines.zygote,
       config,
       logs.open('launcher', 0, 'launcher'),
       logs.open('zygote', 0, 'zygote'),
-      tasks,
     )
     stack.callback(supervisor.close)
-    # After a signal the run may go on, by another launcher.
-    stack.callback(
-      lambda: machines.zygote.close(
-        supervisor.ready, supervisor.exit_code in (0, 1)
-      )
-    )
+    stack.callback(_close_zygote, supervisor, machines.zygote)
     supervisor.watch(
       machines.listener, lambda: _on_stop_request(supervisor, machines.listener)
     )
@@ -109,16 +107,23 @@ def _supervise(
     )
     if config.log_dir is not None:
       scaler = scaling.Scaler(config.log_dir, resize, machines.make_room)
-      supervisor.every_second = lambda: scaler.look(supervisor, tasks)
+      supervisor.every_second = lambda: scaler.look(supervisor)
     supervisor.run()
     return supervisor
+
+
+def _close_zygote(
+  supervisor: supervisor_lib.Supervisor, zygote: machines_lib.Zygote
+) -> None:
+  # After a signal another launcher may go on with the run.
+  zygote.close(supervisor.ready, is_over=supervisor.stop.exit_code in (0, 1))
 
 
 def _on_stop_request(
   supervisor: supervisor_lib.Supervisor, listener: loopback.StopListener
 ) -> None:
   listener.clear()
-  supervisor.stop(0, STOP_CALLED)
+  supervisor.stop.begin(0, STOP_CALLED)
 
 
 def _on_wakeup(
@@ -131,11 +136,12 @@ def _on_wakeup(
     if not signals.counts(signum):
       continue
     if signals.interrupts > 1:
-      supervisor.kill_all('Interrupted again')
+      supervisor.stop.kill_all('Interrupted again')
     else:
-      supervisor.stop(128 + signum, f'{signal.Signals(signum).name} came')
+      name = signal.Signals(signum).name
+      supervisor.stop.begin(128 + signum, f'{name} came')
       if signum == signal.SIGINT:
         supervisor.note('Once more Ctrl-C kills at once.')
   if sink.error is not None:
     lines = ''.join(traceback.format_exception(sink.error)).splitlines()
-    supervisor.fail(config_lib.Cause('launcher', None, tuple(lines)))
+    supervisor.stop.fail(result_lib.Cause('launcher', None, tuple(lines)))

@@ -1,72 +1,66 @@
-"""What becomes of tasks whose node is lost, and of those that talk to them."""
+"""Which tasks start again once another node takes the place of a lost one.
 
-import signal
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+The tasks of a lost node wait in the state LOST. A task that calls one of them
+may crash meanwhile; then it waits as well, in the state WAITING. Once another
+node is there, `moves` says which tasks the supervisor has to start again.
+"""
 
-from backends.supervision import run_tasks, task_run
+from collections.abc import Collection
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-  from backends.supervision import supervisor
+from backends.supervision import run_tasks
+from backends.supervision import task as task_lib
+from run_files.status import TaskState
 
 
-class LostNodes:
-  """The supervisor's part that knows which tasks have no place."""
+class Moves(NamedTuple):
+  """What to do when another node takes the place of a lost one.
 
-  def __init__(self, boss: 'supervisor.Supervisor', tasks: run_tasks.RunTasks):
-    self._boss = boss
-    self._tasks = tasks
+  Attributes:
+    renew: the running tasks that have an address which is no longer true. They
+      must stop and start again.
+    start: the tasks of the lost node, and those that waited for it.
+  """
 
-  def on_lost(self, names: Sequence[str], error: str) -> None:
-    """Has the tasks of a node that is gone wait for another."""
-    self._boss.note(f'{error} Its tasks start again when it has another place.')
-    for run in self._runs(names):
-      if run.state == 'renewing':
-        run.state = 'running'
-      if run.alive:
-        self._boss.on_exit(run, -signal.SIGKILL, is_lost=True)
-      elif run.state in ('backoff', 'waiting'):
-        run.state = 'lost'
+  renew: list[task_lib.Task]
+  start: list[task_lib.Task]
 
-  def holds_back(self, run: task_run.TaskRun) -> bool:
-    """Whether a task that has crashed had best wait, as what it calls is lost.
 
-    It would crash again, and run out of restarts.
-    """
-    if self._boss.is_stopping or not self._lost_that_it_calls(run.task.name):
-      return False
-    run.state = 'waiting'
-    return True
+def calls_lost_task(task: task_lib.Task, tasks: run_tasks.RunTasks) -> bool:
+  """Returns whether a task has the address of a task whose node is lost."""
+  return _calls(task, _lost(tasks), tasks)
 
-  def on_placed(self, names: Sequence[str]) -> None:
-    """Starts the tasks of a lost node on the one that replaces it.
 
-    Whoever has an address of theirs starts again with the new one.
-    """
-    others = self._runs(self._tasks.on_moved(names))
-    if self._boss.is_stopping:
-      return
-    told = [run for run in others if run.alive and run.state != 'leaving']
-    for run in told:
-      self._boss.ask_to_stop(run, 'renewing')
-    if told:
-      self._boss.note(
-        f'{", ".join(names)} moved; with the new address start again: '
-        f'{", ".join(run.task.name for run in told)}.'
-      )
-    for run in self._runs(names):
-      if run.state == 'lost':
-        run.restarts += run.pid is not None
-        self._boss.start(run)
-    for run in others:
-      held_back = run.state == 'waiting' and self._boss.ready
-      if held_back and not self._lost_that_it_calls(run.task.name):
-        run.restarts += 1
-        self._boss.start(run)
+def moves(names: Collection[str], tasks: run_tasks.RunTasks) -> Moves:
+  """Returns what to do once the tasks of a lost node have another node.
 
-  def _lost_that_it_calls(self, name: str) -> list[str]:
-    lost = [n for n, run in self._boss.runs.items() if run.state == 'lost']
-    return [each for each in lost if name in self._tasks.told([each])]
+  Args:
+    names: the names of the tasks that were on the lost node.
+    tasks: the tasks of the run.
+  """
+  callers = tasks.callers(names)
+  still_lost = [name for name in _lost(tasks) if name not in names]
+  start = [t for t in tasks.find(names) if t.state is TaskState.LOST]
+  start += [
+    task
+    for task in callers
+    if task.state is TaskState.WAITING and not _calls(task, still_lost, tasks)
+  ]
+  renew = [
+    task
+    for task in callers
+    if task.alive and task.state is not TaskState.LEAVING
+  ]
+  return Moves(renew, start)
 
-  def _runs(self, names: Sequence[str]) -> list[task_run.TaskRun]:
-    return [self._boss.runs[n] for n in names if n in self._boss.runs]
+
+def _lost(tasks: run_tasks.RunTasks) -> list[str]:
+  return [
+    name for name, t in tasks.by_name.items() if t.state is TaskState.LOST
+  ]
+
+
+def _calls(
+  task: task_lib.Task, names: Collection[str], tasks: run_tasks.RunTasks
+) -> bool:
+  return any(task in tasks.callers([name]) for name in names)

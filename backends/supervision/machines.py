@@ -6,8 +6,8 @@ from typing import Protocol
 
 import launchpad as lp
 
-from backends.process import loopback, messages
-from backends.supervision import tasks as tasks_lib
+from backends.process import channels, loopback, messages
+from backends.supervision import task_specs
 from system import line_reader, stops
 
 
@@ -15,28 +15,41 @@ class Zygote(Protocol):
   """Starts tasks: a `zygote_client.ZygoteClient`, or what acts like one.
 
   Attributes:
-    channel: readable when `receive` has something.
-    reader: what it prints itself.
-    ready_secs: by when it must have said `ready`.
+    channel: readable when `receive` has a message.
+    reader: reads what the zygote itself prints.
+    ready_secs: seconds by which it must have sent `messages.Ready`.
   """
 
-  channel: messages.Channel
+  channel: channels.Channel
   reader: line_reader.LineReader
   ready_secs: float
 
-  def receive(self) -> dict | None: ...
+  def receive(self) -> messages.Message | None:
+    """Returns its next message; None if it is gone."""
 
-  def start(self, order: messages.Order) -> line_reader.LineReader: ...
+  def start(self, order: messages.Order) -> line_reader.LineReader:
+    """Asks for a process; returns the reader of what that prints."""
 
-  def signal(self, task: str, signum: int) -> None: ...
+  def signal(self, task: str, signum: int) -> None:
+    """Sends a signal to a task if it runs; SIGKILL to its whole session."""
 
-  def finish(self, task: str) -> None: ...
+  def finish(self, task: str) -> None:
+    """Takes note that a task never gets a process again."""
 
-  def release(self, task: str) -> None: ...
+  def release(self, task: str) -> None:
+    """Forgets a task that has left the run."""
 
-  def wait(self) -> int: ...
+  def wait(self) -> int:
+    """Waits for the end of a zygote that is gone; returns its exit code."""
 
-  def close(self, ready: bool, is_over: bool) -> None: ...
+  def close(self, ready: bool, is_over: bool) -> None:
+    """Ends it and every process that descends from it.
+
+    Args:
+      ready: whether it has sent `messages.Ready`.
+      is_over: whether the run is over. After a signal another launcher may go
+        on with it.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,15 +57,17 @@ class Machines:
   """Where the tasks of a run live.
 
   Attributes:
-    directory: a folder of this run's own, at the same path on all of them.
+    directory: path of a folder that this run alone uses, the same on all
+      machines.
     zygote: starts the tasks.
     make_address: called with label and index for each address of a task.
-    stopper: what `lp.stop()` calls in a task.
-    listener: hears of it.
+    stopper: called by `lp.stop()` in a task.
+    listener: readable when a task has called `lp.stop()`.
     interface: the address that servers listen on where they can be told; empty
       for all.
-    guards_ports: whether the others hear this machine alone all the same.
-    signals: what stops the run.
+    guards_ports: whether tasks keep other machines off the ports of servers
+      that cannot be told so.
+    signals: the signals that stop the run.
     make_room: called, in a thread of its own, with the names of tasks that are
       to be started beside those that run; returns when there is room for them.
   """
@@ -60,7 +75,7 @@ class Machines:
   directory: str
   zygote: Zygote
   make_address: Callable[[str, int], lp.AbstractAddressBuilder]
-  stopper: tasks_lib.ProgramStopper
+  stopper: task_specs.ProgramStopper
   listener: loopback.StopListener
   _: dataclasses.KW_ONLY
   interface: str = ''

@@ -1,4 +1,4 @@
-"""The tasks of a run, as what their processes are told."""
+"""The tasks of a run, each made ready to start."""
 
 import collections
 import os
@@ -9,129 +9,143 @@ from launchpad import address as lp_address
 
 from backends.process import loopback, messages, zygote_client
 from backends.supervision import config as config_lib
+from backends.supervision import logs as logs_lib
 from backends.supervision import machines as machines_lib
-from backends.supervision import output, task_run
-from backends.supervision import tasks as tasks_lib
+from backends.supervision import restarts, task_specs
+from backends.supervision import task as task_lib
 from rpc import courier_stand_in
 
 
 class RunTasks:
-  """Makes tasks ready to start, also once the run is under way."""
+  """The tasks of a run; some may come and go while it goes on.
+
+  Attributes:
+    by_name: the tasks by their names, `label/index`.
+  """
 
   def __init__(
     self,
     machines: machines_lib.Machines,
     config: config_lib.RunConfig,
-    logs: output.Logs,
+    logs: logs_lib.Logs,
     flags: Sequence[str],
   ):
-    """Holds none yet.
+    """Has no tasks yet. Makes the key by which the run's tasks call each other.
 
     Args:
       machines: where the tasks run.
       config: how they run.
-      logs: theirs.
-      flags: absl flags for each, as on a command line.
+      logs: opens a log for each of them.
+      flags: absl flags for each of them, as on a command line.
     """
     self._machines = machines
     courier_stand_in.make_key(machines.directory)
     self._config = config
     self._logs = logs
     self._flags = flags
-    self._runs: dict[str, task_run.TaskRun] = {}
+    self.by_name: dict[str, task_lib.Task] = {}
+    # By the task that serves there, and by the task that calls there.
     self._addresses: dict[str, list[loopback.FixedAddress]] = {}
-    # By task, the addresses that it is told.
-    self._told: dict[str, list[loopback.FixedAddress]] = {}
+    self._called: dict[str, list[loopback.FixedAddress]] = {}
 
-  def add(self, program: lp.Program) -> list[task_run.TaskRun]:
-    """Returns the tasks of a program that are new to the run.
+  def add(self, program: lp.Program) -> list[task_lib.Task]:
+    """Adds and returns the tasks of a program that are new to the run.
 
     Args:
-      program: the run's, or that built again with more tasks.
+      program: the run's program; later, the same program with more tasks.
 
     Raises:
       RuntimeError: a node cannot be pickled.
       TypeError: a node has no function to run.
       ValueError: the program is empty.
     """
-    given = collections.Counter()
+    num_asked = collections.Counter()
 
     def make_address(label: str, index: int) -> loopback.FixedAddress:
       name = f'{label}/{index}'
       known = self._addresses.setdefault(name, [])
-      if given[name] == len(known):
+      if num_asked[name] == len(known):
         known.append(self._machines.make_address(label, index))
-      given[name] += 1
-      return known[given[name] - 1]
+      num_asked[name] += 1
+      return known[num_asked[name] - 1]
 
-    tasks = tasks_lib.from_program(
+    specs = task_specs.from_program(
       program,
       program_stopper=self._machines.stopper,
       make_address=make_address,
       env=self._config.task_env,
     )
-    fresh = [task for task in tasks if task.name not in self._runs]
-    orders = [self._order(task) for task in fresh]
-    for task, order in zip(fresh, orders, strict=True):
-      self._runs[task.name] = task_run.TaskRun(
-        task=task,
+    new = [spec for spec in specs if spec.name not in self.by_name]
+    orders = [self._order(spec) for spec in new]
+    tasks = [
+      task_lib.Task(
+        spec=spec,
         order=order,
-        log=self._logs.open(task.label, task.index, task.file_stem),
-        budget=config_lib.RestartBudget(self._config.restart.get(task.label)),
+        log=self._logs.open(spec.label, spec.index, spec.file_stem),
+        budget=restarts.RestartBudget(self._config.restart.get(spec.label)),
       )
-    return [self._runs[task.name] for task in fresh]
+      for spec, order in zip(new, orders, strict=True)
+    ]
+    self.by_name.update((task.name, task) for task in tasks)
+    return tasks
+
+  @property
+  def all(self) -> list[task_lib.Task]:
+    return list(self.by_name.values())
 
   def forget(self, name: str) -> None:
-    """Forgets a task that has left the run."""
-    for by_name in (self._runs, self._addresses, self._told):
+    """Removes a task that has left the run."""
+    for by_name in (self.by_name, self._addresses, self._called):
       by_name.pop(name, None)
 
-  def on_moved(self, names: Collection[str]) -> list[str]:
-    """Has tasks whose addresses have changed, and who has them, know the new.
+  def find(self, names: Collection[str]) -> list[task_lib.Task]:
+    """Returns the tasks of these names that have not left the run."""
+    return [self.by_name[name] for name in names if name in self.by_name]
 
-    Returns:
-      The names of those others.
-    """
-    told = self.told(names)
-    for name in {*names, *told} & self._runs.keys():
-      self._save(self._runs[name].task)
-    return told
-
-  def told(self, names: Collection[str]) -> list[str]:
-    """Returns who has an address of tasks, these themselves left out."""
-    theirs = {
+  def callers(self, names: Collection[str]) -> list[task_lib.Task]:
+    """Returns the tasks, apart from these, that have an address of these."""
+    serving = {
       id(address) for name in names for address in self._addresses.get(name, ())
     }
-    return [
-      name
-      for name, addresses in self._told.items()
-      if name not in names
-      and any(id(address) in theirs for address in addresses)
-    ]
-
-  def _order(self, task: tasks_lib.Task) -> messages.Order:
-    return messages.Order(
-      task=task.name,
-      function_path=self._save(task),
-      error_path=os.path.join(
-        self._machines.directory, f'{task.file_stem}.error'
-      ),
-      flags=self._flags,
-      env=zygote_client.task_environment(task.env),
-      interface=self._machines.interface,
-      ports=_ports(task) if self._machines.guards_ports else (),
+    return self.find(
+      [
+        name
+        for name, addresses in self._called.items()
+        if name not in names
+        and any(id(address) in serving for address in addresses)
+      ]
     )
 
-  def _save(self, task: tasks_lib.Task) -> str:
-    path = os.path.join(self._machines.directory, f'{task.file_stem}.pkl')
-    with loopback.noting_addresses() as told:
-      tasks_lib.save_function(task, path)
-    self._told[task.name] = list(told)
+  def renew_addresses(self, names: Collection[str]) -> None:
+    """Pickles the functions of tasks that moved, and of their callers, again.
+
+    Their next processes then know the new addresses.
+    """
+    for task in [*self.find(names), *self.callers(names)]:
+      self._save(task.spec)
+
+  def _order(self, spec: task_specs.TaskSpec) -> messages.Order:
+    directory = self._machines.directory
+    return messages.Order(
+      task=spec.name,
+      function_path=self._save(spec),
+      error_path=os.path.join(directory, f'{spec.file_stem}.error'),
+      flags=self._flags,
+      env=zygote_client.task_env(spec.env),
+      interface=self._machines.interface,
+      ports=_ports(spec) if self._machines.guards_ports else (),
+    )
+
+  def _save(self, spec: task_specs.TaskSpec) -> str:
+    path = os.path.join(self._machines.directory, f'{spec.file_stem}.pkl')
+    with loopback.noting_addresses() as noted:
+      task_specs.save_function(spec, path)
+    self._called[spec.name] = list(noted)
     return path
 
 
-def _ports(task: tasks_lib.Task) -> list[int]:
+def _ports(spec: task_specs.TaskSpec) -> list[int]:
   return [
     lp_address.get_port_from_address(address.resolve())
-    for address in task.addresses
+    for address in spec.addresses
   ]

@@ -1,6 +1,10 @@
-"""Watches over the tasks of one run: starts, restarts, stops and reports."""
+"""Watches over the tasks of one run: starts, restarts, stops and reports.
 
-import dataclasses
+The supervisor carries out what other files decide: `restarts` whether a task
+that crashed starts again, `stopping` when which tasks stop, `lost_nodes` which
+tasks start again once a lost node is replaced.
+"""
+
 import math
 import selectors
 import signal
@@ -8,292 +12,275 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import launchpad as lp
+
+from backends.process import messages
 from backends.supervision import config as config_lib
 from backends.supervision import (
+  logs,
   lost_nodes,
   machines,
-  output,
+  restarts,
+  result,
   run_tasks,
-  task_run,
+  stopping,
 )
+from backends.supervision import task as task_lib
 from run_files import status
-from system import limits
+from run_files.status import RunState, TaskState
 
 _TICK_SECS = 0.1
 _STATUS_SECS = 1.0
 
 
 class Supervisor:
-  """The loop of one run; everything in it happens in the caller's thread."""
+  """The loop of one run; everything in it happens in the caller's thread.
+
+  Attributes:
+    tasks: the tasks of the run.
+    ready: whether the zygote has imported what it was told to.
+    every_second: called once a second.
+    stop: begins to stop the run, and knows why it did.
+  """
 
   def __init__(
     self,
-    runs: Sequence[task_run.TaskRun],
+    tasks: run_tasks.RunTasks,
     zygote: machines.Zygote,
     config: config_lib.RunConfig,
-    launcher_log: output.TaskLog,
-    zygote_log: output.TaskLog,
-    tasks: run_tasks.RunTasks,
+    launcher_log: logs.TaskLog,
+    zygote_log: logs.TaskLog,
   ):
-    self._tasks = tasks
-    self._lost_nodes = lost_nodes.LostNodes(self, tasks)
-    self.runs = {run.task.name: run for run in runs}
+    """Waits for the zygote; `run` starts the tasks.
+
+    Args:
+      tasks: the tasks of the run.
+      zygote: starts their processes.
+      config: how the run goes.
+      launcher_log: gets the supervisor's own lines.
+      zygote_log: gets the lines that the zygote itself prints.
+    """
+    self.tasks = tasks
     self._zygote = zygote
     self._config = config
     self._log = launcher_log
+    self.stop = stopping.Stop(tasks, zygote, config, launcher_log, zygote_log)
     self._zygote_log = zygote_log
     self._selector = selectors.DefaultSelector()
-    self._readers = output.Readers(self._selector)
-    self._stop: config_lib.StopClock | None = None
+    self._readers = logs.Readers(self._selector)
     self._began = time.monotonic()
     self._status_at = 0.0
     self._status = status.Writer(config.log_dir, self.note)
-    self._state = 'starting'
     self.ready = False
     self.every_second: Callable[[], None] = lambda: None
-    self.exit_code = 0
-    self.cause: config_lib.Cause | None = None
     self.watch(zygote.channel, self._on_zygote)
     self._readers.add(zygote.reader, zygote_log)
 
-  @property
-  def killed(self) -> tuple[str, ...]:
-    return tuple(n for n, run in self.runs.items() if run.state == 'killed')
-
-  @property
-  def restarts(self) -> dict[str, int]:
-    return {name: run.restarts for name, run in self.runs.items()}
-
-  def watch(self, readable: Any, callback: Any) -> None:
+  def watch(self, readable: Any, callback: Callable[[], None]) -> None:
     """Has the loop call `callback()` whenever there is something to read."""
     self._selector.register(readable, selectors.EVENT_READ, callback)
 
   def run(self) -> None:
     """Returns when no task is left to run."""
-    while not all(run.over for run in self.runs.values()):
+    while not all(task.over for task in self.tasks.all):
       for key, _ in self._selector.select(_TICK_SECS):
         key.data()
-      self._on_time()
+      self._on_tick()
 
-  @property
-  def is_stopping(self) -> bool:
-    return self._stop is not None
-
-  def add(self, run: task_run.TaskRun) -> None:
-    """Starts one more task."""
-    self.runs[run.task.name] = run
-    if self.ready:
-      self.start(run)
+  def add(self, program: lp.Program) -> None:
+    """Starts the tasks of a program that are new to the run."""
+    for task in self.tasks.add(program):
+      if self.ready:
+        self._start(task)
 
   def dismiss(self, name: str) -> None:
     """Has a task stop and leave the run."""
-    run = self.runs[name]
-    if run.alive:
-      self.ask_to_stop(run, 'leaving')
+    task = self.tasks.by_name[name]
+    if task.alive:
+      self._ask_to_stop(task, TaskState.LEAVING)
     else:
-      self._forget(run)
+      self._forget(task)
 
   def note(self, text: str) -> None:
     """Writes a line of the launcher's own."""
     self._log.write([text])
 
   def close(self) -> None:
-    """Takes in the last lines; call it once all processes are dead."""
+    """Takes the last lines; call it once all processes are dead."""
     self._readers.close()
     self._selector.close()
-    self._state = 'ended'
-    self._write_status()
+    self._write_status(RunState.ENDED, self.stop.exit_code)
 
-  def stop(self, exit_code: int, why: str) -> None:
-    """Begins to stop all tasks, unless that has begun already.
-
-    Args:
-      exit_code: that of the run, if all went well before.
-      why: a sentence's beginning for the log.
-    """
-    self.exit_code = self.exit_code or exit_code
-    if self._stop is not None:
-      return
-    self._state = 'stopping'
-    labels = [run.task.label for run in self.runs.values()]
-    stages = config_lib.stop_stages(labels, self._config.stop_order)
-    self._stop = config_lib.StopClock(stages, self._config.grace)
-    order = ', then '.join(' and '.join(sorted(stage)) for stage in stages)
-    self.note(f'{why}: stopping {order}.')
-    for run in self.runs.values():
-      if run.state in ('waiting', 'backoff', 'lost'):
-        run.state = 'stopped'
-        self._zygote.finish(run.task.name)
-
-  def fail(self, cause: config_lib.Cause) -> None:
-    """Keeps the first cause and stops the run."""
-    if self.cause is None:
-      logs = [self._zygote_log, *(run.log for run in self.runs.values())]
-      said = [*cause.lines, *(line for log in logs for line in log.refusals)]
-      lines = (*cause.lines, *limits.advice(said))
-      self.cause = dataclasses.replace(cause, lines=lines)
-    self.stop(1, f'{cause.task} failed')
-
-  def _on_time(self) -> None:
+  def _on_tick(self) -> None:
     now = time.monotonic()
     if not self.ready and now - self._began > self._zygote.ready_secs:
       text = (
         f'Importing {", ".join(self._config.preload)} took over '
         f"{self._zygote.ready_secs:.0f} s. Preload less, or use start='spawn'."
       )
-      self.fail(config_lib.Cause('zygote', None, (text,)))
-    for run in self.runs.values():
-      if run.state == 'backoff' and now >= run.restart_at:
-        run.restarts += 1
-        self.start(run)
-      elif run.alive and now >= run.kill_at:
-        run.kill_at = math.inf
-        self._zygote.signal(run.task.name, signal.SIGKILL)
-    if self._stop is not None:
-      self._advance_stop()
+      self.stop.fail(result.Cause('zygote', None, (text,)))
+    for task in self.tasks.all:
+      if task.state is TaskState.BACKOFF and now >= task.restart_at:
+        task.restarts += 1
+        self._start(task)
+      elif task.alive and now >= task.kill_at:
+        task.kill_at = math.inf
+        self._zygote.signal(task.name, signal.SIGKILL)
+    self.stop.advance()
     if now >= self._status_at:
-      self._write_status()
+      self._status_at = now + _STATUS_SECS
+      self._write_status(self._state())
       self.every_second()
 
-  def _advance_stop(self) -> None:
-    alive = [run for run in self.runs.values() if run.alive]
-    stage = self._stop.next_stage({run.task.label for run in alive})
-    for run in alive:
-      if run.task.label in stage:
-        run.state, run.kill_at = 'stopping', math.inf
-        self._zygote.signal(run.task.name, signal.SIGTERM)
-    if alive and self._stop.over:
-      self.kill_all(f'Not stopped within {self._config.grace:g} s')
+  def _start(self, task: task_lib.Task) -> None:
+    task.move_to(TaskState.STARTING)
+    task.kill_at = math.inf
+    task.reader = self._zygote.start(task.order)
+    self._readers.add(task.reader, task.log)
 
-  def kill_all(self, why: str) -> None:
-    """Kills all tasks; `why` begins the sentence that says so."""
-    alive = [run for run in self.runs.values() if run.alive]
-    self.note(f'{why}, killing: {", ".join(run.task.name for run in alive)}.')
-    for run in alive:
-      run.state = 'killed'
-      self._zygote.signal(run.task.name, signal.SIGKILL)
+  def _ask_to_stop(self, task: task_lib.Task, state: TaskState) -> None:
+    """Has a task stop; the state says what comes then."""
+    task.move_to(state)
+    task.kill_at = time.monotonic() + self._config.grace
+    self._zygote.signal(task.name, signal.SIGTERM)
 
-  def start(self, run: task_run.TaskRun) -> None:
-    """Gives a task a process."""
-    run.state = 'starting'
-    run.kill_at = math.inf
-    run.reader = self._zygote.start(run.order)
-    self._readers.add(run.reader, run.log)
+  def _forget(self, task: task_lib.Task) -> None:
+    self.tasks.forget(task.name)
+    self._zygote.release(task.name)
 
   def _on_zygote(self) -> None:
-    message = self._zygote.receive()
-    if message is None:
-      self._on_zygote_lost()
-    elif message['event'] == 'ready':
-      self.ready = True
-      if self._stop is None:
-        self._state = 'running'
-      if message['reason_not_to_fork']:
-        self.note(
-          'Every task starts an interpreter of its own, which is slower: the '
-          f'process with the preloaded modules cannot be forked, since '
-          f'{message["reason_not_to_fork"]}.'
-        )
-      for run in self.runs.values():
-        if run.state == 'waiting':
-          self.start(run)
-    elif message['event'] == 'failed':
-      lines = output.shorten(message['error'].splitlines(), None)
-      name = message.get('node', 'zygote')
-      self.fail(config_lib.Cause(name, None, tuple(lines)))
-    elif message['event'] == 'lost':
-      self._lost_nodes.on_lost(message['tasks'], message['error'])
-    elif message['event'] == 'placed':
-      self._lost_nodes.on_placed(message['tasks'])
-    elif message['event'] == 'started':
-      self._on_started(self.runs[message['task']], message['pid'])
-    else:
-      self.on_exit(self.runs[message['task']], message['exit_code'])
+    match self._zygote.receive():
+      case None:
+        self._on_zygote_gone()
+      case messages.Ready(reason_not_to_fork):
+        self._on_ready(reason_not_to_fork)
+      case messages.Failed(error, node):
+        lines = logs.shorten(error.splitlines(), None)
+        self.stop.fail(result.Cause(node or 'zygote', None, tuple(lines)))
+      case messages.NodeLost(names, error):
+        self._on_node_lost(names, error)
+      case messages.NodeReplaced(names):
+        self._on_node_replaced(names)
+      case messages.Started(name, pid):
+        self._on_started(self.tasks.by_name[name], pid)
+      case messages.Exited(name, exit_code):
+        self._on_exit(self.tasks.by_name[name], exit_code)
+      case message:
+        raise messages.MessageError(f'a zygote does not send {message}')
 
-  def _on_started(self, run: task_run.TaskRun, pid: int) -> None:
-    run.pid = pid
-    run.started = time.time()
-    if run.state == 'starting':
-      run.state = 'running'
+  def _on_ready(self, reason_not_to_fork: str | None) -> None:
+    self.ready = True
+    if reason_not_to_fork:
+      self.note(
+        'Every task starts an interpreter of its own, which is slower: the '
+        'process with the preloaded modules cannot be forked, since '
+        f'{reason_not_to_fork}.'
+      )
+    for task in self.tasks.all:
+      if task.state is TaskState.WAITING:
+        self._start(task)
+
+  def _on_started(self, task: task_lib.Task, pid: int) -> None:
+    task.pid = pid
+    task.started = time.time()
+    if task.state is TaskState.STARTING:
+      task.move_to(TaskState.RUNNING)
     self._status_at = 0.0
 
-  def on_exit(
-    self, run: task_run.TaskRun, exit_code: int, is_lost: bool = False
+  def _on_exit(
+    self, task: task_lib.Task, exit_code: int, node_is_lost: bool = False
   ) -> None:
-    """Takes note of the end of a process, or of the loss of its node."""
-    run.exit_code = exit_code
+    """Takes note of the end of a process."""
+    task.exit_code = exit_code
     self._status_at = 0.0
-    # What it said last comes before what is said about it.
-    self._readers.read(run.reader)
-    asked = run.state in ('stopping', 'killed')
-    if run.state == 'killed':
+    # The last lines of the process come before what is said about it.
+    self._readers.read(task.reader)
+    if task.over:
       return
-    if run.state == 'leaving':
-      self._forget(run)
-    elif run.state == 'renewing':
-      run.take_cause()
-      self.start(run)
-    elif asked and exit_code in (0, -signal.SIGTERM):
-      run.state = 'stopped'
+    if task.state is TaskState.LEAVING:
+      self._forget(task)
+    elif task.state is TaskState.RENEWING and not node_is_lost:
+      task.take_cause()
+      self._start(task)
+    elif task.state is TaskState.STOPPING and exit_code in (0, -signal.SIGTERM):
+      task.move_to(TaskState.STOPPED)
     elif exit_code == 0:
-      run.state = 'finished'
+      task.move_to(TaskState.FINISHED)
     else:
-      self._on_crash(run, asked, is_lost)
-    if run.over:
-      self._zygote.finish(run.task.name)
+      self._on_crash(task, node_is_lost)
+    if task.over:
+      self._zygote.finish(task.name)
 
-  def _on_crash(
-    self, run: task_run.TaskRun, asked: bool, is_lost: bool
-  ) -> None:
-    cause = run.take_cause()
-    is_final = asked or cause.ends_run
-    if not is_final and not is_lost and self._lost_nodes.holds_back(run):
-      return
-    # A task that was asked to stop and crashed has not saved what it should.
-    now = time.monotonic()
-    delay = None if is_final else run.budget.spend(now, run.lived, not is_lost)
-    if delay is None:
-      run.state = 'failed'
-      self.fail(cause)
-      return
-    ended = f'{run.task.name} ended with {cause.signal or run.exit_code}'
-    if self._stop is not None:
-      run.state = 'failed'
+  def _on_crash(self, task: task_lib.Task, node_is_lost: bool) -> None:
+    cause = task.take_cause()
+    decision = restarts.decide(
+      task.state,
+      cause,
+      task.budget,
+      lived=task.lived,
+      node_is_lost=node_is_lost,
+      callee_is_lost=lost_nodes.calls_lost_task(task, self.tasks),
+      is_stopping=self.stop.has_begun,
+    )
+    task.move_to(decision.state)
+    task.restart_at = time.monotonic() + decision.delay
+    ended = f'{task.name} ended with {cause.signal or task.exit_code}'
+    if decision.fails_run:
+      self.stop.fail(cause)
+    elif decision.state is TaskState.FAILED:
       self.note(f'{ended}; the run stops, so it does not start again.')
+    elif decision.state is TaskState.BACKOFF:
+      self.note(f'{ended}; it starts again in {decision.delay:g} s.')
+
+  def _on_node_lost(self, names: Sequence[str], error: str) -> None:
+    """Has the tasks of a node that is gone wait for another."""
+    self.note(f'{error} Its tasks start again when it has another place.')
+    for task in self.tasks.find(names):
+      if task.alive:
+        self._on_exit(task, -signal.SIGKILL, node_is_lost=True)
+      elif task.state in (TaskState.BACKOFF, TaskState.WAITING):
+        task.move_to(TaskState.LOST)
+
+  def _on_node_replaced(self, names: Sequence[str]) -> None:
+    """Starts the tasks of a lost node on the one that replaces it."""
+    self.tasks.renew_addresses(names)
+    if self.stop.has_begun:
       return
-    if is_lost:
-      run.state = 'lost'
-      return
-    run.state = 'backoff'
-    run.restart_at = now + delay
-    self.note(f'{ended}; it starts again in {delay:g} s.')
+    moves = lost_nodes.moves(names, self.tasks)
+    for task in moves.renew:
+      self._ask_to_stop(task, TaskState.RENEWING)
+    if moves.renew:
+      self.note(
+        f'{", ".join(names)} moved; with the new address start again: '
+        f'{", ".join(task.name for task in moves.renew)}.'
+      )
+    for task in moves.start:
+      # Before the zygotes are ready, a task that waits has nothing to wait for
+      # but them.
+      if task.state is TaskState.LOST or self.ready:
+        task.restarts += task.pid is not None
+        self._start(task)
 
-  def ask_to_stop(self, run: task_run.TaskRun, state: str) -> None:
-    """Has a task stop, for a reason that its state tells."""
-    run.state = state
-    run.kill_at = time.monotonic() + self._config.grace
-    self._zygote.signal(run.task.name, signal.SIGTERM)
-
-  def _forget(self, run: task_run.TaskRun) -> None:
-    del self.runs[run.task.name]
-    self._tasks.forget(run.task.name)
-    self._zygote.release(run.task.name)
-
-  def _on_zygote_lost(self) -> None:
+  def _on_zygote_gone(self) -> None:
     self._selector.unregister(self._zygote.channel)
     self._readers.read(self._zygote.reader)
     exit_code = self._zygote.wait()
     tail = tuple(self._zygote_log.tail)
-    self.fail(config_lib.Cause('zygote', exit_code, tail))
+    self.stop.fail(result.Cause('zygote', exit_code, tail))
     # The kernel has killed them with their parent.
-    for run in self.runs.values():
-      if not run.over:
-        run.state = 'killed'
+    for task in self.tasks.all:
+      if not task.over:
+        task.move_to(TaskState.KILLED)
 
-  def _write_status(self) -> None:
-    self._status_at = time.monotonic() + _STATUS_SECS
-    exit_code = self.exit_code if self._state == 'ended' else None
+  def _state(self) -> RunState:
+    if self.stop.has_begun:
+      return RunState.STOPPING
+    return RunState.RUNNING if self.ready else RunState.STARTING
+
+  def _write_status(
+    self, state: RunState, exit_code: int | None = None
+  ) -> None:
     self._status.write(
-      status.this_launcher(status.RunState(self._state), exit_code),
-      [run.describe() for run in self.runs.values()],
+      status.this_launcher(state, exit_code),
+      [task.describe() for task in self.tasks.all],
     )

@@ -1,7 +1,7 @@
 """A backend of one file: it prints which tasks it would run."""
 
 from backends import api
-from backends.supervision import config as config_lib
+from backends.supervision import result as result_lib
 
 
 class PrintingBackend(api.Backend):
@@ -18,4 +18,4 @@ class PrintingBackend(api.Backend):
   def run(self, make_program, *, config, on_line, resize=None):
     for label, nodes in make_program().groups.items():
       print(self._bullet, label, len(nodes))
-    return config_lib.Result(0, None, {}, (), 0.0)
+    return result_lib.Result(0, None, {}, (), 0.0)

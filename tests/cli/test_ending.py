@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backends.supervision import config
+from backends.supervision import result as result_lib
 from cli import ending
 from tests.programs import samples
 from tests.reporting import csv_files
@@ -24,7 +24,7 @@ def run_dir(tmp_path):
 
 
 def _end(run_dir, exit_code, cause=None):
-  result = config.Result(exit_code, cause, {}, (), 3.0)
+  result = result_lib.Result(exit_code, cause, {}, (), 3.0)
   return ending.end(samples.SETTINGS, run_dir, result)
 
 
@@ -37,7 +37,7 @@ def test_without_its_figure_a_run_has_summary_and_exit_code(run_dir, capsys):
 
 
 def test_on_a_full_disk_the_cause_is_last(run_dir, capsys):
-  cause = config.Cause('actor/0', 1, ('RuntimeError: its cause',))
+  cause = result_lib.Cause('actor/0', 1, ('RuntimeError: its cause',))
   with disks.full():
     assert _end(run_dir, 1, cause) == 1
   *_, last = capsys.readouterr().err.splitlines()

@@ -9,8 +9,7 @@ import pytest
 from backends import resources as resources_lib
 from backends.local import this_machine
 from backends.ray import driver, placement
-from backends.supervision import scaling
-from run_files import status
+from run_files import scale_requests, status
 from tests import helpers
 
 
@@ -155,11 +154,11 @@ def test_workers_come_and_go(cluster, tmp_path):
     return len(states) == count + 1 and set(states.values()) == {'running'}
 
   run.wait_until(lambda: has(2), 'the start')
-  scaling.request(str(tmp_path), 'worker', 4)
+  scale_requests.ask(str(tmp_path), 'worker', 4)
   run.wait_until(lambda: has(4), 'more workers')
-  scaling.request(str(tmp_path), 'worker', 1)
+  scale_requests.ask(str(tmp_path), 'worker', 1)
   run.wait_until(lambda: has(1), 'fewer workers')
-  scaling.request(str(tmp_path), 'worker', 2)
+  scale_requests.ask(str(tmp_path), 'worker', 2)
   run.wait_until(lambda: has(2), 'one more worker')
   (tmp_path / 'end').touch()
   assert run.end().exit_code == 0

@@ -9,8 +9,7 @@ import textwrap
 
 import pytest
 
-from backends.supervision import wakeups
-from system import stops
+from system import stops, wakeups
 from tests import helpers
 
 _ROOT = pathlib.Path(__file__).parents[2]

@@ -10,6 +10,7 @@ import pytest
 
 from backends.cluster import door as door_lib
 from backends.cluster import handshake, links
+from backends.process import messages
 
 _KEY = b'of this run'
 
@@ -27,8 +28,8 @@ def _address(door):
 def test_a_daemon_with_the_key_is_met_by_its_name(door):
   daemon = door_lib.join(_address(door), _KEY, 'node1', 10)
   link = door.meet('node1', 10)
-  link.stream.send({'do': 'work'})
-  assert daemon.stream.receive() == [{'do': 'work'}]
+  link.stream.send(messages.Reserve())
+  assert daemon.stream.receive() == [messages.Reserve()]
   assert link.host == '127.0.0.1'
   link.hang_up()
   assert daemon.stream.receive() is None
@@ -78,8 +79,8 @@ def test_many_who_say_nothing_hold_little_and_keep_no_daemon_out(
       _knock(stack, door, f'127.0.1.{1 + each % num_hosts}')
     daemon = door_lib.join(_address(door), _KEY, 'node1', 10)
     link = door.meet('node1', 10)
-    link.stream.send({'do': 'work'})
-    assert daemon.stream.receive() == [{'do': 'work'}]
+    link.stream.send(messages.Reserve())
+    assert daemon.stream.receive() == [messages.Reserve()]
     assert len(os.listdir('/proc/self/fd')) - number - before < 150
     assert threading.active_count() == threads
 
@@ -191,8 +192,8 @@ def test_a_daemon_takes_the_place_of_one_of_its_name(door):
   assert first.stream.receive() is None
   with pytest.raises(ConnectionError):
     for _ in range(3):
-      before.stream.send({})
-  now.stream.send({})
+      before.stream.send(messages.Leave())
+  now.stream.send(messages.Leave())
 
 
 def test_a_daemon_that_finds_no_launcher_says_where_it_looked():

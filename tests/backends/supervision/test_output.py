@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from backends.supervision import logs as logs_lib
 from backends.supervision import output
 from system import line_reader
 from tests import helpers
@@ -166,7 +167,7 @@ def test_a_terminal_that_wakes_after_the_end_gets_nothing_more():
 
 def test_the_tail_of_a_log_names_the_file_that_has_the_rest(tmp_path):
   sink = output.Sink(lambda *line: None, lambda: None)
-  logs = output.Logs(str(tmp_path), sink)
+  logs = logs_lib.Logs(str(tmp_path), sink)
   log = logs.open('a', 0, 'a_0')
   log.write([str(i) for i in range(25)])
   assert log.tail == [str(i) for i in range(25)]
@@ -183,7 +184,7 @@ def log(tmp_path):
   """A task's log, and the lines that the terminal got."""
   got = []
   sink = output.Sink(lambda *line: got.append(line[2]), lambda: None)
-  logs = output.Logs(str(tmp_path), sink)
+  logs = logs_lib.Logs(str(tmp_path), sink)
 
   def end():
     logs.close()

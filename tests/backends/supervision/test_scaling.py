@@ -8,7 +8,8 @@ import launchpad as lp
 
 from backends.local import this_machine
 from backends.supervision import scaling
-from run_files import status
+from run_files import scale_requests, status
+from run_files.status import TaskState
 from tests import helpers
 
 
@@ -50,13 +51,13 @@ class _Run:
     return self.answer(self.request(count))
 
   def request(self, count):
-    return scaling.request(self._folder, 'worker', count)
+    return scale_requests.ask(self._folder, 'worker', count)
 
   def answer(self, key):
     helpers.wait_until(
-      lambda: scaling.answer(self._folder, key) is not None, 'answer'
+      lambda: scale_requests.answer(self._folder, key) is not None, 'answer'
     )
-    return scaling.answer(self._folder, key)
+    return scale_requests.answer(self._folder, key)
 
   def wait_for(self, count):
     def has():
@@ -134,50 +135,55 @@ def test_who_asks_at_the_same_time_gets_an_answer_of_their_own(tmp_path):
 
 
 def test_what_is_asked_for_no_more_is_not_done(tmp_path):
-  key = scaling.request(str(tmp_path), 'worker', 4)
-  scaling.withdraw(str(tmp_path), key)
+  key = scale_requests.ask(str(tmp_path), 'worker', 4)
+  scale_requests.withdraw(str(tmp_path), key)
   assert not list(tmp_path.iterdir())
 
 
-def test_it_is_done_when_the_new_tasks_run(tmp_path):
-  class Boss:
-    is_stopping = False
-    runs = {}
-
-    def note(self, text):
-      pass
-
-    def add(self, run):
-      self.runs[f'worker/{len(self.runs)}'] = run
-
-  boss = Boss()
-  fresh = types.SimpleNamespace(
-    state='waiting', task=types.SimpleNamespace(label='worker')
+def _supervisor(tasks, **more):
+  """A supervisor, as far as a `Scaler` knows it, with a list of tasks."""
+  return types.SimpleNamespace(
+    stop=types.SimpleNamespace(has_begun=False),
+    tasks=types.SimpleNamespace(all=tasks, find=lambda names: tasks),
+    note=print,
+    **more,
   )
-  tasks = types.SimpleNamespace(add=lambda program: [fresh])
+
+
+def test_it_is_done_when_the_new_tasks_run(tmp_path):
+  new = types.SimpleNamespace(
+    name='worker/0', label='worker', state=TaskState.WAITING
+  )
+  added = []
+  supervisor = _supervisor(added, add=lambda program: added.append(new))
   scaler = scaling.Scaler(str(tmp_path), lambda *_: None, lambda names: None)
-  key = scaling.request(str(tmp_path), 'worker', 1)
+  key = scale_requests.ask(str(tmp_path), 'worker', 1)
 
   def look():
-    scaler.look(boss, tasks)
-    return scaling.answer(str(tmp_path), key)
+    scaler.look(supervisor)
+    return scale_requests.answer(str(tmp_path), key)
 
-  helpers.wait_until(lambda: look() is not None or boss.runs, 'the task')
-  for fresh.state in ('waiting', 'starting', 'lost', 'starting'):
+  helpers.wait_until(lambda: look() is not None or added, 'the task')
+  for new.state in (
+    TaskState.WAITING,
+    TaskState.STARTING,
+    TaskState.LOST,
+    TaskState.STARTING,
+  ):
     assert look() is None
-  fresh.state = 'running'
+  new.state = TaskState.RUNNING
   assert look() == ''
 
 
 def test_a_run_that_stops_meanwhile_says_so(tmp_path):
-  boss = types.SimpleNamespace(is_stopping=False, runs={}, note=print)
+  supervisor = _supervisor([])
   is_there = threading.Event()
   scaler = scaling.Scaler(
     str(tmp_path), lambda *_: None, lambda names: is_there.wait(30)
   )
-  key = scaling.request(str(tmp_path), 'worker', 1)
-  scaler.look(boss, None)
-  boss.is_stopping = True
-  scaler.look(boss, None)
-  assert scaling.answer(str(tmp_path), key) == 'the run stops'
+  key = scale_requests.ask(str(tmp_path), 'worker', 1)
+  scaler.look(supervisor)
+  supervisor.stop.has_begun = True
+  scaler.look(supervisor)
+  assert scale_requests.answer(str(tmp_path), key) == 'the run stops'
   is_there.set()

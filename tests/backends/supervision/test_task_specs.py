@@ -9,7 +9,7 @@ from launchpad import context
 from launchpad.nodes import base
 
 from backends.process import loopback
-from backends.supervision import tasks
+from backends.supervision import task_specs
 
 
 class _Server:
@@ -31,7 +31,7 @@ def _stopper(mark_as_completed=False):
 
 def _tasks(program, **kwargs):
   addresses = iter(range(1, 100))
-  return tasks.from_program(
+  return task_specs.from_program(
     program,
     program_stopper=_stopper,
     make_address=lambda label, index: loopback.FixedAddress(

@@ -1,4 +1,4 @@
-"""A built `lp.Program` as plain tasks, in the one way all backends share."""
+"""Turns a built `lp.Program` into the tasks that all backends run."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -12,16 +12,16 @@ ProgramStopper = Callable[..., None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
-  """One process of a program.
+class TaskSpec:
+  """What a program says of one of its tasks, which is one process.
 
   Attributes:
     label: the label of the node's group.
     index: the node's position in its group.
-    function: what the process runs; takes nothing.
+    function: the function that the process runs, without arguments.
     env: environment variables, on top of those of the launching process; None
-      unsets.
-    addresses: what other tasks reach this one at, bound already.
+      unsets one.
+    addresses: the addresses at which other tasks reach this one, bound already.
   """
 
   label: str
@@ -46,19 +46,20 @@ def from_program(
   program_stopper: ProgramStopper,
   make_address: Callable[[str, int], lp.AbstractAddressBuilder],
   env: Callable[[str], Mapping[str, str | None]] = lambda label: {},
-) -> list[Task]:
-  """Prepares a program for launch and returns what there is to run.
+) -> list[TaskSpec]:
+  """Prepares a program for launch; returns its tasks.
 
-  Does what Launchpad's own launchers do before they start anything, so nodes
-  behave as under `lp.launch`, with `lp.LaunchType.LOCAL_MULTI_PROCESSING` as
-  the launch type that they see: Launchpad's set of types is closed.
+  Does what Launchpad's own launchers do before they start anything, so that
+  nodes behave as under `lp.launch`. The launch type that they see is
+  `lp.LaunchType.LOCAL_MULTI_PROCESSING`: Launchpad's set of types cannot be
+  extended.
 
   Args:
     program: the program, built.
-    program_stopper: what `lp.stop()` calls in any node; must be picklable.
+    program_stopper: called by `lp.stop()` in any node; must be picklable.
     make_address: called once for each address of the program, with the label
-      and the index of the task that it is of.
-    env: the environment of a task with a given label.
+      and the index of the task that serves there.
+    env: called with a label; returns the environment variables of its tasks.
 
   Returns:
     The tasks, in the order of the program's groups.
@@ -76,7 +77,7 @@ def from_program(
       for address in node.addresses:
         address.bind(make_address(label, index))
   return [
-    Task(
+    TaskSpec(
       label, index, _function(label, node), env(label), tuple(node.addresses)
     )
     for label, nodes in program.groups.items()
@@ -84,17 +85,17 @@ def from_program(
   ]
 
 
-def save_function(task: Task, path: str) -> None:
+def save_function(spec: TaskSpec, path: str) -> None:
   """Pickles a task's function into a file for its process to load.
 
   Args:
-    task: the task.
-    path: the file to write.
+    spec: the task.
+    path: path of the file to write.
 
   Raises:
     RuntimeError: cloudpickle cannot pickle it; the message names the task.
   """
-  serialization.serialize_functions(path, task.name, task.function)
+  serialization.serialize_functions(path, spec.name, spec.function)
 
 
 def _initialize_contexts(

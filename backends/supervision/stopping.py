@@ -1,0 +1,159 @@
+"""How a run stops: in which order its tasks are asked to, and for how long.
+
+A stop begins in one of three ways. A task calls `lp.stop()`, which writes into
+a pipe that the launcher reads (`process.loopback`). Or the launcher gets a
+signal (`system.wakeups`). Or a task fails for good (`restarts`). Each leads to
+`Stop.begin`. From then on, stage by stage, the zygote sends SIGTERM to the
+tasks, which makes `lp.wait_for_stop` return in them (`process.task_main`). The
+tasks that still run at the end of the time of grace are killed.
+"""
+
+import dataclasses
+import math
+import signal
+import time
+from collections.abc import Sequence
+
+from backends.supervision import config as config_lib
+from backends.supervision import logs, machines, result, run_tasks
+from run_files.status import TaskState
+from system import limits
+
+
+def stop_stages(
+  labels: Sequence[str], stop_order: Sequence[Sequence[str]]
+) -> list[set[str]]:
+  """Returns the labels that stop together, stage after stage.
+
+  Args:
+    labels: the labels of the run's tasks.
+    stop_order: as in `config.RunConfig`.
+  """
+  stages = [set(stage) & set(labels) for stage in stop_order]
+  # A role that the order does not name is likelier a client than a server.
+  others = set(labels).difference(*stages)
+  first, *later = stages or [set()]
+  return [stage for stage in (first | others, *later) if stage]
+
+
+class StopClock:
+  """Shares the time of grace out among the stages."""
+
+  def __init__(self, stages: Sequence[set[str]], grace: float):
+    """Starts the clock.
+
+    Args:
+      stages: the labels of each stage, as `stop_stages` returns them.
+      grace: seconds until all tasks should have stopped.
+    """
+    self._stages = list(stages)
+    self._deadline = time.monotonic() + grace
+    self._stage_deadline = 0.0
+    self._current: set[str] = set()
+
+  @property
+  def over(self) -> bool:
+    """Whether the time of grace is over."""
+    return time.monotonic() >= self._deadline
+
+  def next_stage(self, alive: set[str]) -> set[str]:
+    """Returns the labels to ask to stop now; empty if none are due.
+
+    A stage that does not stop in its share of the time does not keep the later
+    ones from saving what they have.
+
+    Args:
+      alive: labels of the tasks that still run.
+    """
+    now = time.monotonic()
+    if not self._stages:
+      return set()
+    if self._current & alive and now < self._stage_deadline:
+      return set()
+    share = (self._deadline - now) / len(self._stages)
+    self._stage_deadline = now + share
+    self._current = self._stages.pop(0)
+    return self._current
+
+
+class Stop:
+  """The stop of one run: whether it has begun, why, and how far it is.
+
+  Attributes:
+    exit_code: the exit code of the run.
+    cause: the first failure; None if all went well.
+  """
+
+  def __init__(
+    self,
+    tasks: run_tasks.RunTasks,
+    zygote: machines.Zygote,
+    config: config_lib.RunConfig,
+    launcher_log: logs.TaskLog,
+    zygote_log: logs.TaskLog,
+  ):
+    """Has not begun yet; see `supervisor.Supervisor` for the arguments."""
+    self._tasks = tasks
+    self._zygote = zygote
+    self._config = config
+    self._log = launcher_log
+    self._zygote_log = zygote_log
+    self._clock: StopClock | None = None
+    self.exit_code = 0
+    self.cause: result.Cause | None = None
+
+  @property
+  def has_begun(self) -> bool:
+    return self._clock is not None
+
+  def begin(self, exit_code: int, why: str) -> None:
+    """Begins to stop all tasks, unless that has begun already.
+
+    Args:
+      exit_code: the exit code of the run, if it was 0 before.
+      why: the beginning of the sentence for the log.
+    """
+    self.exit_code = self.exit_code or exit_code
+    if self.has_begun:
+      return
+    labels = [task.label for task in self._tasks.all]
+    stages = stop_stages(labels, self._config.stop_order)
+    self._clock = StopClock(stages, self._config.grace)
+    order = ', then '.join(' and '.join(sorted(stage)) for stage in stages)
+    self._log.write([f'{why}: stopping {order}.'])
+    for task in self._tasks.all:
+      if not task.alive and not task.over:
+        task.move_to(TaskState.STOPPED)
+        self._zygote.finish(task.name)
+
+  def fail(self, cause: result.Cause) -> None:
+    """Keeps the cause if it is the first, and stops the run."""
+    if self.cause is None:
+      task_logs = [self._zygote_log, *(task.log for task in self._tasks.all)]
+      refusals = [line for log in task_logs for line in log.refusals]
+      advice = limits.advice([*cause.lines, *refusals])
+      self.cause = dataclasses.replace(cause, lines=(*cause.lines, *advice))
+    self.begin(1, f'{cause.task} failed')
+
+  def advance(self) -> None:
+    """Asks the tasks to stop whose turn it is; call it again and again."""
+    if self._clock is None:
+      return
+    alive = [task for task in self._tasks.all if task.alive]
+    stage = self._clock.next_stage({task.label for task in alive})
+    for task in alive:
+      if task.label in stage:
+        task.move_to(TaskState.STOPPING)
+        task.kill_at = math.inf
+        self._zygote.signal(task.name, signal.SIGTERM)
+    if alive and self._clock.over:
+      self.kill_all(f'Not stopped within {self._config.grace:g} s')
+
+  def kill_all(self, why: str) -> None:
+    """Kills all tasks; `why` begins the sentence that says so."""
+    alive = [task for task in self._tasks.all if task.alive]
+    names = ', '.join(task.name for task in alive)
+    self._log.write([f'{why}, killing: {names}.'])
+    for task in alive:
+      task.move_to(TaskState.KILLED)
+      self._zygote.signal(task.name, signal.SIGKILL)
