@@ -1,4 +1,4 @@
-"""Where clients of a run's server come in, once they have shown its key."""
+"""Lets a client of a server in once it has shown the key of the run."""
 
 import contextlib
 import secrets
@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from rpc import sealed
 
-# Of those who have not shown it yet: how many, and until when.
+# Connections that have not shown the key yet: how many at most, and for how
+# many seconds.
 _MAX_GREETINGS = 64
 _GREETING_SECS = 5.0
 _END_SECS = 5.0
@@ -18,10 +19,13 @@ _BACKLOG = 128
 
 
 class Door:
-  """Lets clients in: one thread, few at a time, none of them for long.
+  """Accepts connections, and passes on those of clients that know the key.
+
+  One thread serves all that have not shown the key yet, a few at a time and
+  none for long.
 
   Attributes:
-    is_closed: whether nobody is let in any more.
+    is_closed: whether no client is let in any more.
   """
 
   def __init__(
@@ -31,32 +35,45 @@ class Door:
     key: bytes,
     on_client: Callable[[sealed.Connection], None],
   ):
+    """Begins to listen.
+
+    Args:
+      interface: the address to listen on; empty for all.
+      port: the port to listen on.
+      key: the key of the run.
+      on_client: called with the connection of each client that is let in.
+
+    Raises:
+      OSError: the port is taken.
+    """
     self._key = key
     self._on_client = on_client
     self._listener = _listen(interface, port)
     self._listener.setblocking(False)
     self._selector = selectors.DefaultSelector()
     self._selector.register(self._listener, selectors.EVENT_READ)
-    # In the order in which they came.
+    # The oldest first.
     self._greetings: dict[socket.socket, _Greeting] = {}
     self.is_closed = False
     self._thread = threading.Thread(target=self._run, name='door', daemon=True)
     self._thread.start()
 
   def close(self) -> None:
+    """Lets no client in any more."""
     self.is_closed = True
     with contextlib.suppress(OSError):
       self._listener.shutdown(socket.SHUT_RDWR)
     self.join()
 
   def join(self) -> None:
+    """Waits for the end of the thread, for a few seconds at most."""
     self._thread.join(_END_SECS)
 
   def _run(self) -> None:
     while not self.is_closed:
       for key, _ in self._selector.select(1.0 if self._greetings else None):
         if key.fileobj is self._listener:
-          self._welcome()
+          self._accept()
         else:
           self._hear(key.fileobj)
       now = time.monotonic()
@@ -68,11 +85,11 @@ class Door:
     self._selector.close()
     self._listener.close()
 
-  def _welcome(self) -> None:
+  def _accept(self) -> None:
     try:
       sock, _ = self._listener.accept()
     except OSError:
-      # Out of descriptors, say: those who greet have to make room.
+      # For example there is no descriptor left, until a connection closes.
       time.sleep(0.01)
       return
     if len(self._greetings) == _MAX_GREETINGS:
@@ -89,7 +106,7 @@ class Door:
   def _hear(self, sock: socket.socket) -> None:
     greeting = self._greetings.get(sock)
     if greeting is None:
-      return  # It has been hung up on since.
+      return  # It was closed since the selector returned.
     try:
       data = sock.recv(sealed.ANSWER_BYTES - len(greeting.answer))
     except BlockingIOError:
@@ -111,7 +128,7 @@ class Door:
       self._on_client(
         sealed.accept(sock, self._key, greeting.nonce, greeting.answer)
       )
-    # The latter where the system has no thread left for it: it may come again.
+    # RuntimeError: the system has no thread left for it. It may come again.
     except (OSError, RuntimeError):
       sock.close()
 
@@ -122,7 +139,7 @@ class Door:
 
 
 class _Greeting:
-  """What is known of a client that has not shown yet that it knows the key."""
+  """The state of a connection that has not shown the key yet."""
 
   def __init__(self):
     self.nonce = secrets.token_bytes(sealed.NONCE_BYTES)

@@ -1,4 +1,4 @@
-"""The client's end of calls between tasks: as Courier's, within the run."""
+"""The client's end of calls between tasks, used like Courier's client."""
 
 import collections
 import contextlib
@@ -16,23 +16,24 @@ from courier.python import client as courier_client
 from rpc import sealed
 
 StatusNotOk = courier_client.StatusNotOk
-# Courier's extension modules make it, and its package has no folder.
+# Courier's extension modules make this module; there is no file of it.
 _status = importlib.import_module('pybind11_abseil.status')
-# Of a connection; who listens may be a stranger that says nothing.
+# Seconds that a connection may take. Another program, which says nothing, may
+# listen at the address.
 _CONNECT_SECS = 5.0
 _RETRY_SECS = 0.05
 
 
 class Client:
-  """Calls the functions of a server: what `courier.Client` is within a run.
+  """Calls the functions of a server; takes the place of `courier.Client`.
 
-  Each call under way has a connection of its own; those that are idle are
-  kept, for the next.
+  Each call under way has a connection of its own. Idle connections are kept
+  for the next calls.
 
   Attributes:
-    key: of the run; servers that do not know it are not talked to.
-    address: of the server.
-    futures: the same methods, which return futures at once.
+    key: the key of the run; servers that do not know it are not called.
+    address: host and port of the server.
+    futures: has the same methods, which return futures at once.
   """
 
   key = b''
@@ -48,9 +49,9 @@ class Client:
 
     Args:
       server_address: host and port.
-      compress: of no use; Courier has it.
-      call_timeout: seconds that a call may take; by default, or if 0, any time.
-      wait_for_ready: whether a call waits for a server that is not there.
+      compress: ignored; Courier has it.
+      call_timeout: seconds that a call may take; None or 0 for no limit.
+      wait_for_ready: whether a call waits for a server that does not run yet.
     """
     self._init_args = (server_address, compress, call_timeout, wait_for_ready)
     self.address = str(server_address)
@@ -62,7 +63,7 @@ class Client:
     self.futures = _Futures(self._call)
 
   def __reduce__(self):
-    # The key is not of it: who gets the client has its own.
+    # Without the key: the process that gets the client has it already.
     return type(self), self._init_args
 
   def __getattr__(self, method: str) -> Callable[..., Any]:
@@ -103,7 +104,7 @@ class Client:
       connection.close()
       _fail('UNAVAILABLE', f'{self.address} is gone: {e}', e)
     except BaseException:
-      # Interrupted in the middle, its answer would be the next call's.
+      # After an interruption, the next call would get this one's answer.
       connection.close()
       raise
     self._idle.append(connection)
@@ -144,7 +145,7 @@ class Client:
 
 
 class _Futures:
-  """What `courier.Client.futures` is."""
+  """Takes the place of `courier.Client.futures`."""
 
   def __init__(self, call: Callable[[str, Any, Any], Any]):
     self._call = call
@@ -158,7 +159,7 @@ class _Futures:
           result, error = self._call(method, args, kwargs), None
         except BaseException as e:
           result, error = None, e
-        # It may have been cancelled meanwhile.
+        # The caller may have cancelled it meanwhile.
         with contextlib.suppress(futures.InvalidStateError):
           if error is None:
             future.set_result(result)
@@ -172,7 +173,7 @@ class _Futures:
 
 
 def list_methods(client: Client) -> list[str]:
-  """Returns the names of a server's methods: `courier.list_methods`."""
+  """Returns the names of a server's methods, as `courier.list_methods` does."""
   return client._call('', (), {})
 
 

@@ -1,9 +1,10 @@
-"""Has calls between the tasks of a run heard by that run alone.
+"""Puts `rpc.server` and `rpc.client` in the place of `courier`.
 
-Launchpad's nodes, and what a program has of its own, call `courier`, which
-cannot be told to ask for a key: in the processes of a run, `courier` is what
-`call_server` and `call_client` have instead. This is the one file that reaches
-into the two libraries for that.
+Launchpad's nodes, and a program's own code, call `courier`, which cannot be
+told to ask for a key. So each process of a run replaces Courier's servers and
+clients by those of `rpc`, which hear their own run alone. The launcher makes
+the run's key by `make_key`; each task reads it by `install`. This is the one
+file that changes the two libraries for that.
 """
 
 import os
@@ -26,7 +27,7 @@ def make_key(directory: str) -> None:
   """Makes the key of a run.
 
   Args:
-    directory: the run's own, which nobody else can look into.
+    directory: path of the run's private folder, which only its user can read.
   """
   path = os.path.join(directory, _KEY_FILE)
   with open(path, 'wb', opener=_private) as f:
@@ -34,10 +35,10 @@ def make_key(directory: str) -> None:
 
 
 def install(directory: str, interface: str) -> None:
-  """Has `courier` be the run's own in this process.
+  """Replaces Courier's servers and clients in this process.
 
   Args:
-    directory: that of `make_key`.
+    directory: path of the folder that `make_key` was called with.
     interface: the address that servers listen on; empty for all.
   """
   key = pathlib.Path(directory, _KEY_FILE).read_bytes()
@@ -47,7 +48,7 @@ def install(directory: str, interface: str) -> None:
   courier.Client = courier_client.Client = client.Client
   courier.list_methods = courier_client.list_methods = client.list_methods
   lp.CourierClient = courier_node.CourierClient = client.Client
-  # Launchpad wraps each function by it, for Courier's own server.
+  # Launchpad wraps each function in it, which only Courier's server needs.
   pybind.BuildPyCallHandler = lambda function: function
 
 

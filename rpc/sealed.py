@@ -1,10 +1,11 @@
-"""Connections between processes that share a key, and hear nobody else.
+"""Authenticated connections between processes that share a key.
 
-Whoever listens speaks first: a word that names the protocol, and a number that
-nobody has seen. Each end then shows by a code (HMAC-SHA256) of both ends'
-numbers that it knows the key, which itself never crosses the network. The codes
-of the messages that follow are made with a key of this connection alone, so
-that nobody in between can change, repeat or add one. They are not encrypted.
+The end that listens speaks first: it sends a word that names the protocol, and
+a random number. The other end answers with a random number of its own. Each
+shows by an HMAC-SHA256 of both numbers that it knows the key, which itself
+never crosses the network. Each message that follows carries an HMAC made with a
+key of this connection alone, so that a third party cannot change, repeat or add
+one. Messages are not encrypted.
 """
 
 import contextlib
@@ -20,12 +21,13 @@ from collections.abc import Collection
 MAGIC = b'launchpad-rl call 1\n'
 NONCE_BYTES = 16
 _CODE_BYTES = hashlib.sha256().digest_size
-# What the listening end says first, and what it is answered.
+# The sizes of what the listening end sends first, and of the answer.
 BANNER_BYTES = len(MAGIC) + NONCE_BYTES
 ANSWER_BYTES = NONCE_BYTES + _CODE_BYTES
 _HEADER = struct.Struct('!Q')
 _PROBE_SECS = 10
-# What is not heard of for so long is gone: a broken cable says nothing.
+# Seconds of silence after which the other end counts as gone: a broken cable
+# says nothing.
 _SILENT_SECS = 60
 
 
@@ -40,9 +42,9 @@ class Connection:
     """Takes over a socket.
 
     Args:
-      sock: connected.
-      key: of this connection alone.
-      ours: `b'client'` or `b'server'`, which this end is.
+      sock: a connected socket.
+      key: the key of this connection alone.
+      ours: `b'client'` or `b'server'`, for which of them this end is.
     """
     self._socket = sock
     self._key = key
@@ -55,17 +57,17 @@ class Connection:
 
     Args:
       data: the message.
-      deadline: by the monotonic clock; None waits for ever.
+      deadline: when to give up, by the monotonic clock; None for never.
 
     Raises:
-      TimeoutError: it has not gone by then.
+      TimeoutError: it was not sent by then.
       OSError: the other end is gone.
     """
     code = self._code(self._ours, self._sent, data)
     self._sent += 1
     head = _HEADER.pack(len(data)) + code
     self._socket.settimeout(_left(deadline))
-    # At once: who waits for both wakes up once.
+    # In one call, so that the receiver, which waits for both, wakes up once.
     sent = self._socket.sendmsg([head, data])
     if sent < len(head):
       self._socket.sendall(head[sent:])
@@ -76,26 +78,26 @@ class Connection:
     """Waits for the next message and returns it.
 
     Args:
-      deadline: by the monotonic clock; None waits for ever.
+      deadline: when to give up, by the monotonic clock; None for never.
 
     Raises:
       TimeoutError: it has not come by then.
-      OSError: the other end is gone, or the message is not of its making.
+      OSError: the other end is gone, or did not make this message.
     """
     head = read(self._socket, _HEADER.size + _CODE_BYTES, deadline)
     (size,) = _HEADER.unpack_from(head)
     data = read(self._socket, size, deadline)
     code = self._code(self._theirs, self._received, data)
     if not hmac.compare_digest(code, head[_HEADER.size :]):
-      raise NotTheRunError('a message is not of the other end')
+      raise NotTheRunError('the other end did not make a message')
     self._received += 1
     return data
 
   def is_open(self) -> bool:
-    """Whether the other end has not closed it, as far as is known here."""
+    """Returns whether the other end has not closed it, as far as is known."""
     self._socket.settimeout(0)
     try:
-      # Nothing is to come unasked.
+      # The other end sends nothing unless it is asked.
       self._socket.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
       return True
@@ -104,7 +106,7 @@ class Connection:
     return False
 
   def cut(self) -> None:
-    """Ends it, also for whoever reads from it now."""
+    """Ends it, also for a thread that waits for a message."""
     with contextlib.suppress(OSError):
       self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -118,16 +120,16 @@ class Connection:
 
 
 def connect(address: str, key: bytes, deadline: float | None) -> Connection:
-  """Connects to who listens at an address, if that knows the key.
+  """Connects to a server that knows the key.
 
   Args:
-    address: host and port.
-    key: what both know.
-    deadline: by the monotonic clock; None waits for ever.
+    address: host and port of the server.
+    key: the key of the run.
+    deadline: when to give up, by the monotonic clock; None for never.
 
   Raises:
-    NotTheRunError: it does not.
-    TimeoutError: it has not shown that it does by then.
+    NotTheRunError: the server does not know the key.
+    TimeoutError: it has not shown by then that it does.
     OSError: it cannot be reached.
   """
   host, _, port = address.rpartition(':')
@@ -157,17 +159,17 @@ def connect(address: str, key: bytes, deadline: float | None) -> Connection:
 def accept(
   sock: socket.socket, key: bytes, nonce: bytes, answer: bytes
 ) -> Connection:
-  """Lets one in who has answered the banner.
+  """Returns the connection of a client, whose answer it checks.
 
   Args:
-    sock: connected, and blocking.
-    key: what both are to know.
-    nonce: the number in the banner that it was sent.
-    answer: what it answered, `ANSWER_BYTES`.
+    sock: the client's socket, connected and blocking.
+    key: the key of the run.
+    nonce: the random number that the client was sent.
+    answer: its answer, of `ANSWER_BYTES`.
 
   Raises:
-    NotTheRunError: it does not know the key.
-    OSError: it is gone.
+    NotTheRunError: the client does not know the key.
+    OSError: the client is gone.
   """
   theirs, shown = answer[:NONCE_BYTES], answer[NONCE_BYTES:]
   if not hmac.compare_digest(shown, _code(key, b'client', nonce, theirs)):
@@ -177,13 +179,13 @@ def accept(
 
 
 def present(addresses: Collection[str], timeout: float) -> set[str]:
-  """Returns the addresses at which somebody listens who speaks first.
+  """Returns the addresses at which a server of this protocol listens.
 
-  Nobody who asks this need know a key.
+  The caller need not know the key.
 
   Args:
-    addresses: host and port each.
-    timeout: seconds that it may take.
+    addresses: host and port of each.
+    timeout: seconds that the answer may take.
   """
   found = set()
   deadline = time.monotonic() + timeout
@@ -209,10 +211,15 @@ def present(addresses: Collection[str], timeout: float) -> set[str]:
 
 
 def read(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
-  """Reads so many bytes.
+  """Reads a number of bytes.
+
+  Args:
+    sock: the socket.
+    size: the number of bytes.
+    deadline: when to give up, by the monotonic clock; None for never.
 
   Raises:
-    EOFError: there are no more.
+    EOFError: the other end has closed the connection before.
     TimeoutError: they have not come by the deadline.
     OSError: the connection broke.
   """
@@ -222,7 +229,7 @@ def read(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
   while done < size:
     _set_timeout(sock, _left(deadline))
     try:
-      # All of it: each time that this end wakes up costs as much as a call.
+      # All of them at once, since each waking costs as much as a call.
       count = sock.recv_into(view[done:], size - done, socket.MSG_WAITALL)
     except BlockingIOError:
       raise TimeoutError('timed out') from None
@@ -233,16 +240,16 @@ def read(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
 
 
 def _set_timeout(sock: socket.socket, seconds: float | None) -> None:
-  """Bounds what one read of a blocking socket may take."""
+  """Limits the seconds that one read of a blocking socket may take."""
   whole, rest = divmod(seconds or 0.0, 1.0)
-  # No time at all would be any time.
+  # For the kernel, 0 would mean no limit.
   micros = max(int(rest * 1e6), 1 if seconds is not None else 0)
   timeval = struct.pack('ll', int(whole), micros)
   sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
 
 
 def tune(sock: socket.socket) -> None:
-  """Has small messages go at once, and a silent other end count as gone."""
+  """Sends small messages at once, and ends a connection that falls silent."""
   for level, option, value in (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

@@ -1,8 +1,8 @@
-"""The server's end of calls between tasks: as Courier's, for the run alone.
+"""The server's end of calls between tasks, used like Courier's server.
 
-Courier's own looks at what it is sent, which may be code, before it asks who
-sent it; and its names of methods, which could hold a secret, it tells anybody.
-Here whoever does not know the run's key is told a number and then hung up on.
+Courier's own server unpickles what any client sends, which may run code, and
+tells any client the names of its methods. This one hangs up on clients that do
+not know the run's key; before that it sends them one random number.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ import portpicker
 
 from rpc import admission, sealed
 
-# For calls under way at a stop.
+# Seconds that calls under way may take to end at a stop.
 _STOP_SECS = 5.0
-# What Courier tells a client of an exception on the server.
+# The status codes that Courier's client gets for exceptions on the server.
 _CODES = (
   (LookupError, 'NOT_FOUND'),
   ((ValueError, TypeError), 'INVALID_ARGUMENT'),
@@ -32,12 +32,12 @@ _CODES = (
 
 
 class Server:
-  """Serves functions: what `courier.Server` is within a run.
+  """Serves functions; takes the place of `courier.Server`.
 
   Attributes:
-    key: of the run; its clients alone are heard.
-    interface: the address to listen on; empty for all.
-    port: where it listens.
+    key: the key of the run; only clients that know it are served.
+    interface: the address that it listens on; empty for all.
+    port: the port that it listens on.
   """
 
   key = b''
@@ -49,12 +49,12 @@ class Server:
     port: int | None = None,
     thread_pool_size: int = 16,
   ):
-    """Serves nobody yet.
+    """Does not listen yet.
 
     Args:
-      name: of no use; Courier has it.
-      port: where to listen; by default, any that is free.
-      thread_pool_size: how many calls are carried out at a time.
+      name: ignored; Courier has it.
+      port: the port to listen on; None for any that is free.
+      thread_pool_size: number of calls that are carried out at a time.
     """
     del name
     self.port = port or portpicker.pick_unused_port()
@@ -78,21 +78,21 @@ class Server:
       raise ValueError('the name of a method must not be empty')
     self._functions[method_name] = py_func
 
-  # Where Courier has its functions wrapped before.
+  # In Courier the latter takes functions that are wrapped.
   BindHandler = Bind
 
   def Unbind(self, method_name: str) -> None:
     self._functions.pop(method_name, None)
 
   def SetIsHealthy(self, is_healthy: bool) -> None:
-    """As in Courier: of use to whoever balances loads, and here to nobody."""
+    """Does nothing; Courier has it for load balancers."""
     del is_healthy
 
   def Start(self) -> None:
     """Begins to listen.
 
     Raises:
-      ValueError: it did before.
+      ValueError: it has begun before.
       OSError: the port is taken.
     """
     if self._door:
@@ -102,7 +102,7 @@ class Server:
     )
 
   def Stop(self) -> None:
-    """Hears nobody any more; waits for calls under way, for a while."""
+    """Accepts no calls any more; waits a while for those under way."""
     if not self._door:
       raise ValueError('Server not started yet')
     self._door.close()
@@ -150,7 +150,15 @@ class Server:
         self._calls -= 1
 
   def _answer(self, request: bytes) -> bytes:
-    """Carries a call out; returns the reply: a code for an error, or None."""
+    """Carries a call out.
+
+    Args:
+      request: the pickled name of the method and its arguments.
+
+    Returns:
+      The pickled reply: a code and a text if it failed, else None and the
+      result.
+    """
     try:
       method, args, kwargs = pickle.loads(request)
       if not method:
