@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import reverb
 from acme import core
-from acme.utils import loggers
 
 import container
 from nodes import counter as counter_lib
-from nodes import counter_client, finite, learner, row_loggers
+from nodes import counter_client, finite, learner
 from nodes.saving import checkpoint
 from run_files import metric_names
 from tests import helpers
@@ -115,23 +114,3 @@ def test_a_learner_that_goes_on_publishes_and_saves_only_finite_weights(
   np.testing.assert_array_equal(variables.pull()['policy']['w'], [1, 2])
   left_out = learning.watch.metrics()[metric_names.LEFT_OUT]
   assert left_out == 2 * (_STEPS - 2)
-
-
-def test_a_loss_that_is_not_finite_is_logged_once(caplog):
-  rows = []
-
-  class Rows(loggers.Logger):
-    def write(self, data):
-      rows.append(data)
-
-    def close(self):
-      pass
-
-  logger = row_loggers.WithLossesWatched(
-    Rows(), lambda: 'learner/0, after step 7', every_seconds=0.0
-  )
-  for loss in (1.0, np.nan, np.nan):
-    logger.write({'critic_loss': jnp.float32(loss), 'note': 'nan'})
-  (said,) = caplog.messages
-  assert "learner/0, after step 7: the loss ['critic_loss'] is nan" in said
-  assert len(rows) == 3

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-from compat import launchpad_internals
+import compat  # noqa: F401
 
 import pytest
 from acme.jax import utils
@@ -14,19 +14,7 @@ from launchpad.launch import worker_manager
 
 import container
 from nodes import learner, worker
-
-
-class _Manager:
-  """The part of Launchpad's worker manager that a node uses."""
-
-  def __init__(self):
-    self._stop = threading.Event()
-
-  def stop(self):
-    self._stop.set()
-
-  def wait_for_stop(self, timeout_secs=None):
-    return self._stop.wait(timeout_secs)
+from tests.nodes import worker_managers
 
 
 class _Loop:
@@ -39,11 +27,8 @@ class _Loop:
 
 @pytest.fixture
 def manager():
-  manager = _Manager()
-  launchpad_internals.set_worker_manager(manager)
-  context.set_context(context.LaunchContext())
-  yield manager
-  launchpad_internals.set_worker_manager(None)
+  with worker_managers.in_this_thread() as manager:
+    yield manager
 
 
 def test_a_loop_that_ends_is_closed_after(manager):

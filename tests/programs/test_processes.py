@@ -2,16 +2,15 @@
 
 import dataclasses
 
-from compat import launchpad_internals
+import compat  # noqa: F401
 
 import pytest
 import reverb
-from launchpad import context
 
 import container
 from nodes import counter
 from programs import processes
-from tests.nodes import test_worker
+from tests.nodes import worker_managers
 from tests.policies import kept
 
 
@@ -39,12 +38,9 @@ class _Environments:
 @pytest.fixture
 def stopped():
   """Makes this process that of a node which must stop."""
-  manager = test_worker._Manager()
-  manager.stop()
-  launchpad_internals.set_worker_manager(manager)
-  context.set_context(context.LaunchContext())
-  yield
-  launchpad_internals.set_worker_manager(None)
+  with worker_managers.in_this_thread() as manager:
+    manager.stop()
+    yield
 
 
 @pytest.fixture
