@@ -61,6 +61,7 @@ class Gatherer:
     )
     self._began = time.time()
     self._tails: dict[str, tail.Tail] = {}
+    # The newest value of each metric, by tasks.
     self._newest: dict[str, metrics.Row] = {}
     self._learner = collections.deque(maxlen=_LEARNER_ROWS)
     self._counts = collections.deque([rates.Point(self._began, 0)], maxlen=256)
@@ -128,7 +129,8 @@ class Gatherer:
       count = max(count, self._counts[0].count)
       self._counts[0] = rates.Point(self._began, count)
       return
-    self._newest[name] = row
+    # Rows that come within an episode have no return, so the last one stays.
+    self._newest[name] = {**self._newest.get(name, {}), **row}
     if count > self._counts[-1].count:
       self._counts.append(rates.Point(row[metric_names.TIME], count))
     if label == 'learner':

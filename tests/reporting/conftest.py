@@ -1,4 +1,4 @@
-"""Runs with hand-made metrics."""
+"""Run directories with metrics, without a run."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.reporting import csv_files
 
 @pytest.fixture
 def make_run(tmp_path):
-  """Returns `make(name, **settings)`, which writes a run that goes on."""
+  """Returns a function `(name, **settings)` that makes a run directory."""
 
   def make(name, **settings):
     path = tmp_path / name

@@ -5,7 +5,14 @@ import re
 
 
 class Page(html.parser.HTMLParser):
-  """What a reader sees of a page: its figures, and its tables' cells."""
+  """A report as its reader sees it.
+
+  Attributes:
+    source: the HTML.
+    tags: the names of all elements.
+    figures: the HTML of each figure, by its name and axes.
+    tables: the text of each table's cells, by rows.
+  """
 
   def __init__(self, path):
     super().__init__()

@@ -1,3 +1,5 @@
+"""The learning curve, from evaluators' metrics."""
+
 import subprocess
 import sys
 
@@ -12,7 +14,7 @@ FIELDS = ['time', 'actor/steps', 'evaluator/episode_return']
 
 
 def num_coloured(path) -> int:
-  """Counts the pixels that are not grey, which only the curve has."""
+  """Counts the coloured pixels; all but the curve is grey."""
   pixels = image.imread(path)[..., :3]
   return int((np.ptp(pixels, axis=-1) > 0.3).sum())
 
@@ -48,7 +50,7 @@ def test_evaluations_of_all_evaluators_in_order_of_steps(tmp_path):
     tmp_path, 'evaluator_0', FIELDS, [(1, 10, -1), (3, 30, -3)], torn='4,40,-'
   )
   csv_files.write(
-    # The first was over before anybody had counted a step.
+    # The first episode ended before any step was counted.
     tmp_path,
     'evaluator_1',
     FIELDS,
@@ -64,7 +66,7 @@ def test_running_mean():
   np.testing.assert_array_equal(means, [1, 2, np.nan, np.nan, 1.5])
 
 
-def test_the_launcher_needs_no_heavy_import():
+def test_importing_it_is_quick():
   program = (
     'import sys\n'
     'from reporting import curve, summary\n'

@@ -1,3 +1,5 @@
+"""The logger of a process: which rows it writes, and where."""
+
 import csv
 import pickle
 import subprocess
@@ -19,7 +21,7 @@ def read(path) -> list[dict[str, str]]:
 
 
 class Rows(base.Logger):
-  """Keeps what it gets."""
+  """Keeps the rows that it gets, and counts how often it is closed."""
 
   def __init__(self):
     self.rows = []

@@ -1,4 +1,4 @@
-"""The page that compares runs, from run directories as runs leave them."""
+"""The page that compares runs, from their run directories."""
 
 import re
 import subprocess
@@ -55,7 +55,7 @@ def test_settings_that_differ_have_a_column(make_run):
   assert 'batch_size 64' in page.source
 
 
-def test_a_label_says_no_more_than_tells_runs_apart(make_run):
+def test_a_label_has_only_settings_that_tell_runs_apart(make_run):
   each = [
     make_run('a'),
     make_run('b', agent='td3', record=True, config='batch_size=8'),
@@ -101,7 +101,7 @@ def test_the_page_needs_no_other_file(make_run):
   assert not re.search('https?:|url\\(|@import', page.source)
 
 
-def test_a_killed_run_is_told_up_to_its_torn_row(make_run):
+def test_a_killed_run_is_shown_up_to_its_torn_row(make_run):
   run = make_run('a')
   with (run / 'metrics' / 'evaluator_0.csv').open('a') as f:
     f.write('10,1000,-1')
@@ -133,7 +133,7 @@ def test_a_run_that_wrote_nothing_yet(tmp_path):
   assert len(page.figures) == 5
 
 
-def test_what_is_not_finite_is_counted(make_run):
+def test_values_that_are_not_finite_are_counted(make_run):
   run = make_run('a')
   rows = [(1, 1, 0.5), (2, 2, 'nan'), (3, 3, 'inf'), (4, 4, 0.25)]
   csv_files.write(run, 'learner_0', csv_files.LEARNER, rows)
@@ -143,7 +143,7 @@ def test_what_is_not_finite_is_counted(make_run):
   assert 'nan' not in page.source.lower()
 
 
-def test_a_run_offline_counts_the_learners_steps(make_run):
+def test_an_offline_run_counts_the_learners_steps(make_run):
   run = make_run('a', program='offline')
   (run / 'metrics' / 'actor_0.csv').unlink()
   fields = ['time', 'learner/steps', 'evaluator/episode_return']
@@ -153,7 +153,7 @@ def test_a_run_offline_counts_the_learners_steps(make_run):
   assert page.tables[0][1][1:4] == ['−4.0', '–', '90']
 
 
-def test_a_rest_before_a_resume_is_no_wall_time(make_run):
+def test_the_time_before_a_resume_is_no_wall_time(make_run):
   run = make_run('a')
   rows = [(0, 100, 0), (100, 200, 0), (90_000, 300, 0), (90_050, 400, 0)]
   for name in ('learner_0', 'evaluator_0'):

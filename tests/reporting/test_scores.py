@@ -1,4 +1,4 @@
-"""What several runs came to."""
+"""The mean of several runs' scores, and its interval."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ def test_the_mean_of_the_middle_half(values, expected):
   assert scores.interquartile_mean(values) == pytest.approx(expected)
 
 
-def test_nothing_has_no_mean_and_one_run_no_interval():
+def test_one_run_has_no_interval_and_none_has_no_mean():
   assert np.isnan(scores.interquartile_mean([]))
   assert scores.interval([3.0]) is None
   assert scores.describe([3.0]) == 'interquartile mean 3.0  of 1 run'
 
 
-def test_runs_alike_leave_no_doubt():
+def test_equal_scores_have_an_interval_of_no_width():
   assert scores.interval([2.0, 2.0, 2.0]) == (2.0, 2.0)
 
 

@@ -1,3 +1,5 @@
+"""The summary of a run, from its metrics."""
+
 import math
 
 from reporting import summary
@@ -42,7 +44,7 @@ def test_a_whole_run(tmp_path):
   assert summary.final_return(tmp_path) == -3.0
 
 
-def test_a_rest_before_a_resume_does_not_count(tmp_path):
+def test_the_time_before_a_resume_does_not_count(tmp_path):
   csv_files.write(
     tmp_path,
     'actor_0',
@@ -52,7 +54,7 @@ def test_a_rest_before_a_resume_does_not_count(tmp_path):
   assert '3,300  (200.0 a second)' in summary.summarize(tmp_path, 60.0)
 
 
-def test_what_a_run_killed_early_lacks_is_left_out(tmp_path):
+def test_a_run_that_was_killed_early_has_fewer_lines(tmp_path):
   assert summary.summarize(tmp_path, 2.0).splitlines() == [
     'wall time      2.0 s',
     'learner steps  none: nothing was learned',
@@ -61,7 +63,7 @@ def test_what_a_run_killed_early_lacks_is_left_out(tmp_path):
   assert math.isnan(summary.final_return(tmp_path))
 
 
-def test_one_row_and_torn_files(tmp_path):
+def test_one_row_has_no_rate_and_torn_files_have_no_rows(tmp_path):
   csv_files.write(tmp_path, 'actor_0', ['time', 'actor/steps'], [(1, 200)])
   csv_files.write(tmp_path, 'learner_0', ['time'], [], torn='1')
   (tmp_path / 'metrics' / 'evaluator_0.csv').write_bytes(b'')
@@ -78,7 +80,7 @@ def test_pushes_of_a_restarted_learner_are_added(tmp_path):
   assert '27 pushes' in summary.summarize(tmp_path, 9.0)
 
 
-def test_what_was_not_finite_is_said(tmp_path):
+def test_values_that_were_not_finite_are_counted(tmp_path):
   csv_files.write(
     tmp_path,
     'actor_0',

@@ -1,3 +1,5 @@
+"""Line figures as SVG."""
+
 import re
 
 import numpy as np
@@ -55,6 +57,6 @@ def test_curves_without_extent_stay_in_the_figure(x, y, from_zero):
   assert all(0 <= float(p) <= 420 for place in places for p in place if p)
 
 
-def test_more_lines_than_colours_differ_in_their_dashes():
+def test_when_colours_run_out_lines_differ_in_their_dashes():
   swatches = {svg.swatch(i) for i in range(3 * svg.NUM_COLOURS)}
   assert len(swatches) == 3 * svg.NUM_COLOURS

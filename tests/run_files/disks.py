@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def full(num_bytes: int = 0) -> Iterator[None]:
-  """Has no file of this process, and of those it starts, grow beyond a size.
+  """Lets no file of this process or its children grow while the body runs.
 
-  As of a full disk, a part of what is written may still fit.
+  Args:
+    num_bytes: the largest size that a file may get. As on a full disk, a part
+      of what is written may still fit.
   """
   soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
   resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, hard))

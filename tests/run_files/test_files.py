@@ -1,4 +1,4 @@
-"""Files are whole, also on a disk that is full; text is no more than text."""
+"""Files are written whole, even on a full disk, and text is safe to show."""
 
 import os
 
@@ -8,7 +8,7 @@ from run_files import patience, screen, whole_files
 from tests.run_files import disks
 
 
-def test_a_file_that_does_not_fit_is_as_it_was(tmp_path):
+def test_a_file_that_does_not_fit_stays_as_it_was(tmp_path):
   path = tmp_path / 'file'
   whole_files.write(path, 'before')
   for content in (b'x' * 100, 'é' * 100):
@@ -20,7 +20,7 @@ def test_a_file_that_does_not_fit_is_as_it_was(tmp_path):
   assert path.read_text() == 'after'
 
 
-def test_what_is_added_is_added_whole(tmp_path):
+def test_content_is_added_whole_or_not_at_all(tmp_path):
   path = tmp_path / 'file'
   whole_files.append(path, b'one\n')
   with disks.full(10), pytest.raises(OSError):
@@ -37,22 +37,22 @@ def test_a_link_is_replaced_rather_than_followed(tmp_path):
   assert (tmp_path / 'other').read_text() == 'mine'
 
 
-def test_a_failure_is_said_once_and_its_end_too():
+def test_a_failure_is_said_once_and_so_is_its_end():
   said = []
-  patient = patience.Patience('the file', 'it is tried again', said.append)
+  writing = patience.Patience('the file', 'it is tried again', said.append)
 
   def attempt(error=None):
-    with patient.attempt():
+    with writing.attempt():
       if error:
         raise error
 
   attempt()
   for _ in range(3):
     attempt(OSError(28, 'No space left on device'))
-    assert patient.error is not None
+    assert writing.error is not None
   attempt()
   attempt()
-  assert patient.error is None
+  assert writing.error is None
   first, second = said
   assert 'the file cannot be written now' in first and 'No space' in first
   assert second == 'the file is written again'
@@ -69,5 +69,5 @@ def test_a_failure_is_said_once_and_its_end_too():
     ('\u202egpj.exe\u200b\udcff', r'\u202egpj.exe\u200b\udcff'),
   ],
 )
-def test_text_obeys_nobody(text, expected):
+def test_control_characters_are_shown_as_text(text, expected):
   assert screen.plain(text) == expected

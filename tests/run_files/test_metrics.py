@@ -1,4 +1,4 @@
-"""Reading back the ends of long files of metrics."""
+"""Metrics are read back from the ends of their files."""
 
 from run_files import metrics
 
@@ -10,7 +10,7 @@ def _write(run_dir, name, header, rows):
   return path
 
 
-def test_the_newest_rows_are_whole_and_the_last(tmp_path):
+def test_of_a_long_file_the_last_rows_are_read(tmp_path):
   rows = [f'{i},{2 * i}.5' for i in range(20_000)]
   path = _write(tmp_path, 'actor_3.csv', 'time,actor/steps', rows)
   assert path.stat().st_size > 2 * metrics._NEWEST_BYTES
@@ -21,7 +21,7 @@ def test_the_newest_rows_are_whole_and_the_last(tmp_path):
   assert all(row['actor/steps'] == 2 * row['time'] + 0.5 for row in newest)
 
 
-def test_a_short_file_is_read_whole_and_a_torn_row_left_out(tmp_path):
+def test_a_short_file_is_read_without_its_torn_row(tmp_path):
   path = _write(tmp_path, 'learner_0.csv', 'time,learner/steps', ['1,10'])
   with path.open('a') as f:
     f.write('2,2')
@@ -33,5 +33,5 @@ def test_a_short_file_is_read_whole_and_a_torn_row_left_out(tmp_path):
   }
 
 
-def test_a_run_without_metrics_has_none(tmp_path):
+def test_a_run_without_metrics_has_no_rows(tmp_path):
   assert metrics.read_newest(tmp_path) == {}

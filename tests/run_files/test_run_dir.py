@@ -1,4 +1,4 @@
-"""A run directory is one run's at a time."""
+"""A run directory belongs to one process at a time."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_a_directory_is_locked_until_its_process_ends(tmp_path):
   assert not tmp_path.exists()
 
 
-def test_only_a_directory_in_which_nothing_began_goes(tmp_path):
+def test_only_an_unused_directory_is_removed(tmp_path):
   (tmp_path / 'empty').mkdir()
   run_dir.remove_if_unused(tmp_path / 'empty')
   assert not (tmp_path / 'empty').exists()

@@ -1,4 +1,4 @@
-"""Following a CSV file that goes on being written."""
+"""Following a CSV file while it is written."""
 
 from reporting import csv_logger
 from run_files import tail
@@ -12,7 +12,7 @@ def _read(follower):
   return [{k: row[k] for k in row if k != 'time'} for row in follower.read()]
 
 
-def test_each_row_comes_once_also_when_columns_are_added(tmp_path):
+def test_each_row_comes_once_even_if_columns_are_added(tmp_path):
   logger = _logger(tmp_path)
   logger.write({'a': 1, 'b': None})
   follower = tail.Tail(tmp_path / 'actor_0.csv', 0)
@@ -25,7 +25,7 @@ def test_each_row_comes_once_also_when_columns_are_added(tmp_path):
   assert _read(follower) == []
 
 
-def test_rows_that_were_read_before_are_passed_over(tmp_path):
+def test_rows_that_were_read_before_are_skipped(tmp_path):
   logger = _logger(tmp_path)
   for value in range(5):
     logger.write({'a': value})
@@ -33,7 +33,7 @@ def test_rows_that_were_read_before_are_passed_over(tmp_path):
   assert _read(follower) == [{'a': 3}, {'a': 4}]
 
 
-def test_a_row_comes_when_it_is_whole_and_a_torn_one_never(tmp_path):
+def test_a_row_comes_once_it_is_whole_and_a_torn_row_never(tmp_path):
   path = tmp_path / 'actor_0.csv'
   follower = tail.Tail(path, 0)
   path.write_text('a,b')
@@ -41,7 +41,7 @@ def test_a_row_comes_when_it_is_whole_and_a_torn_one_never(tmp_path):
   path.write_text('a,b\n1,2\n3,')
   assert follower.read() == [{'a': 1, 'b': 2}]
   assert follower.read() == []
-  # Whoever goes on with the file cuts the torn row off.
+  # A logger that continues the file cuts the torn row off.
   _logger(tmp_path).write({'a': 5, 'b': 6})
   assert _read(follower) == [{'a': 5, 'b': 6}]
   assert tail.count(path) == 2
@@ -62,7 +62,7 @@ def _values(rows):
   return [row['a'] for row in rows]
 
 
-def test_of_many_rows_the_newest_can_be_had_alone(tmp_path):
+def test_the_newest_of_many_rows_can_be_read_alone(tmp_path):
   path = tmp_path / 'actor_0.csv'
   path.write_text('a,b\n0,0\n')
   follower = tail.Tail(path)

@@ -1,4 +1,4 @@
-"""A folder is there as a whole or not at all, whatever goes wrong."""
+"""A folder is written whole or not at all, whatever goes wrong."""
 
 import ctypes
 import types
@@ -25,7 +25,7 @@ def test_a_folder_takes_the_place_of_another(
     assert [path.name for path in tmp_path.iterdir()] == ['folder']
 
 
-def test_what_cannot_be_written_leaves_the_older(tmp_path):
+def test_a_failure_leaves_the_older_folder(tmp_path):
   whole_folders.write(tmp_path / 'folder', {'a': b'1'})
   with pytest.raises(OSError):
     whole_folders.write(tmp_path / 'folder', {'a': b'2', 'no/such': b'3'})

@@ -1,4 +1,4 @@
-"""Programs on a pseudo-terminal, and all that they write there."""
+"""Runs programs on a pseudo-terminal, and reads all that they write there."""
 
 import contextlib
 import fcntl
@@ -14,24 +14,27 @@ import termios
 import time
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Moves or hides the cursor, or erases; colours do not.
+# The codes that move or hide the cursor, or erase; those of colours do not.
 CURSOR_CODE = re.compile(r'\033\[[\d;?]*[A-Zhl]')
 
 
 def run(
   *args: str, columns: int = 80, rows: int = 24, timeout: float = 150.0, **env
 ) -> tuple[int, str]:
-  """Runs Python on a terminal; returns exit code and what came out.
+  """Runs Python on a terminal.
 
   Args:
-    *args: of Python.
-    columns: of the terminal.
-    rows: of the terminal.
+    *args: Python's arguments.
+    columns: the terminal's width.
+    rows: the terminal's height.
     timeout: in seconds.
-    **env: of the process, beside this one's.
+    **env: environment variables, besides this process's.
+
+  Returns:
+    The exit code and the output.
 
   Raises:
-    TimeoutError: it did not end.
+    TimeoutError: the program did not end in time.
   """
   ours, theirs = pty.openpty()
   fcntl.ioctl(
@@ -59,7 +62,7 @@ def run(
 
 def _read(terminal: int, deadline: float) -> str:
   chunks = []
-  # A terminal that nobody writes to any more is an error to read.
+  # Once all writers have closed it, reading a terminal is an error.
   with contextlib.suppress(OSError):
     while chunk := _read_some(terminal, deadline):
       chunks.append(chunk)

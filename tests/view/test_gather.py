@@ -1,4 +1,4 @@
-"""The state of a run from its files."""
+"""Frames made from a run's files."""
 
 import dataclasses
 import os
@@ -44,12 +44,12 @@ def test_a_run_that_has_written_nothing_starts(gatherer):
   assert not gatherer.has_ended()
 
 
-def test_tasks_whose_modules_are_imported_start(gatherer, tmp_path):
+def test_tasks_start_while_their_modules_are_imported(gatherer, tmp_path):
   _write_status(tmp_path, 'starting', state='waiting')
   assert {task.state for task in gatherer.look().tasks} == {'starting'}
 
 
-def test_the_run_that_is_resumed_is_not_taken_for_this_one(gatherer, tmp_path):
+def test_the_status_of_the_run_that_is_resumed_is_ignored(gatherer, tmp_path):
   _write_status(tmp_path, 'ended', pid=1)
   assert gatherer.look().phase == 'starting'
   assert not gatherer.has_ended()
@@ -69,7 +69,15 @@ def test_steps_rates_and_returns(gatherer, tmp_path):
   assert (actor.episode_return, actor.version, actor.lag) == (-9, 9, None)
 
 
-def test_steps_before_a_resume_count_but_not_for_the_rate(tmp_path):
+def test_a_row_within_an_episode_leaves_the_last_return(gatherer, tmp_path):
+  _write_status(tmp_path)
+  now = time.time()
+  _write_actor(tmp_path, [(now, 100, -5, 3), (now + 1, 150, '', '')])
+  actor = gatherer.look().tasks[0]
+  assert (actor.episode_return, actor.version) == (-5, 3)
+
+
+def test_steps_before_a_resume_count_for_no_rate(tmp_path):
   _write_status(tmp_path)
   now = time.time()
   gatherer = gather.Gatherer(tmp_path, _GOAL)

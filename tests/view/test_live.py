@@ -1,4 +1,4 @@
-"""The view on a real terminal, without a program that it tells of."""
+"""The view on a pseudo-terminal, without a run."""
 
 import os
 import re
@@ -56,7 +56,7 @@ def test_lines_come_out_above_the_view_and_rows_do_not(tmp_path):
   assert lines[-1] == 'imported rich'
 
 
-def test_no_color_is_honoured(tmp_path):
+def test_no_color_is_heeded(tmp_path):
   assert re.search(r'\033\[[\d;]*3[0-7]m', _show(tmp_path))
   output = _show(tmp_path, NO_COLOR='1')
   assert 'sac on x' in _plain(output)
@@ -74,7 +74,7 @@ def test_a_dumb_terminal_gets_plain_lines(tmp_path):
   ]
 
 
-def test_what_comes_last_cannot_garble_the_terminal_either(tmp_path):
+def test_the_last_lines_cannot_garble_the_terminal(tmp_path):
   code = """
 with show():
   end = live.capture.Capture.end
@@ -91,7 +91,7 @@ with show():
   assert '[actor/0] after the end' in _plain(output)
 
 
-def test_no_terminal_gets_plain_lines(tmp_path):
+def test_a_pipe_gets_plain_lines(tmp_path):
   result = subprocess.run(
     [sys.executable, '-c', _PROLOGUE + _SHOW, str(tmp_path)],
     cwd=terminals.ROOT,
@@ -108,7 +108,7 @@ def test_no_terminal_gets_plain_lines(tmp_path):
   ]
 
 
-def test_a_fault_of_the_view_is_told_and_lines_are_plain_from_then_on(tmp_path):
+def test_a_fault_of_the_view_is_shown_and_then_lines_are_plain(tmp_path):
   code = 'live.gather.Gatherer.look = lambda self: 1 / 0\n' + _SHOW.replace(
     '  os.write', "  printer('actor', 0, '[actor/0]     later')\n  os.write"
   )
@@ -119,7 +119,7 @@ def test_a_fault_of_the_view_is_told_and_lines_are_plain_from_then_on(tmp_path):
   assert 'written by C' in output
 
 
-def test_an_exception_comes_out_whole_after_the_view_is_gone(tmp_path):
+def test_an_exception_is_shown_whole_after_the_view(tmp_path):
   code = _SHOW.replace("print('printed here')", "raise ValueError('x' * 200)")
   exit_code, output = terminals.run('-c', _PROLOGUE + code, str(tmp_path))
   assert exit_code == 1

@@ -51,7 +51,7 @@ def _line(lines, begin):
   return line
 
 
-def test_a_run_is_told_of():
+def test_it_shows_a_run():
   lines = _render(_frame())
   assert lines[0].startswith('sac on gym:Pendulum-v1')
   assert lines[0].endswith('running     1:23')
@@ -102,7 +102,7 @@ def test_columns_are_aligned():
     assert {len(_line(lines, t.name)) for t in run.tasks} == {end}
 
 
-def test_many_actors_are_one_line_and_those_that_misbehave_are_named():
+def test_many_actors_are_one_line_and_a_line_for_each_that_misbehaves():
   actors = _actors(64, version=10)
   actors[3] = dataclasses.replace(actors[3], state='backoff', restarts=2)
   actors[40] = dataclasses.replace(actors[40], restarts=1, version=12)
@@ -121,7 +121,7 @@ def test_of_many_that_misbehave_a_few_are_named():
   assert 'and 61 more' in '\n'.join(lines)
 
 
-def test_before_there_is_anything():
+def test_a_run_that_only_begins():
   run = frame.Frame(frame.Goal('sac on x', 8000), 'starting', 0.4, steps=0)
   lines = _render(run)
   assert 'starting' in lines[0]

@@ -1,4 +1,4 @@
-"""The end of a terminal that is drawn over and over."""
+"""Lines that are drawn at the end of a terminal, over and over."""
 
 import io
 
@@ -9,11 +9,11 @@ from view import region
 
 def _draw(*calls):
   terminal = io.StringIO()
-  it = region.Region(terminal)
+  drawn = region.Region(terminal)
   for call in calls:
     terminal.truncate(0)
     terminal.seek(0)
-    it.draw(*call)
+    drawn.draw(*call)
   return terminal.getvalue()
 
 
@@ -33,7 +33,7 @@ def test_a_narrower_terminal_has_wrapped_the_lines():
   assert text.startswith('\r\033[3A')
 
 
-def test_nothing_is_written_for_nothing():
+def test_without_lines_nothing_is_written():
   assert _draw(([], [], 80)) == ''
 
 

@@ -7,7 +7,7 @@ def test_from_the_lowest_to_the_highest():
   assert sparkline.sparkline([-7.0, 7.0, -1.0], 10) == '▁█▄'
 
 
-def test_many_values_are_put_together():
+def test_many_values_become_means():
   line = sparkline.sparkline(list(range(1000)), 8)
   assert line == '▁▂▃▄▅▆▇█'
 

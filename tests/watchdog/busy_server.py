@@ -1,4 +1,4 @@
-"""A Reverb server whose tables hold somebody up, each in a way of its own."""
+"""A Reverb server whose tables hold clients up, each in another way."""
 
 import threading
 
@@ -7,7 +7,7 @@ from reverb import pybind
 
 
 class _Narrow(reverb.rate_limiters.RateLimiter):
-  """Reverb's own classes refuse to be this narrow."""
+  """A limiter that blocks both sides, which Reverb's own classes refuse."""
 
   def __init__(self):
     super().__init__(

@@ -1,4 +1,4 @@
-"""Asks real servers what they are doing."""
+"""Real servers are asked what they are doing."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ from watchdog import servers
 
 @pytest.fixture(scope='module')
 def address():
-  """Of a server in a process of its own, which can be ended as it waits."""
+  """The address of a server in a process of its own, which can be killed."""
   process = subprocess.Popen(
     [sys.executable, '-m', 'tests.watchdog.busy_server'],
     stdout=subprocess.PIPE,
@@ -29,7 +29,10 @@ def address():
 
 
 def _settled(address, expected):
-  """What the tables say once they say what is expected, or at the last."""
+  """Returns who waits at each table, and the tables, once as expected.
+
+  After 20 seconds, it returns what the server says then.
+  """
   deadline = time.monotonic() + 20
   while True:
     tables = servers.ask([address]).tables[address]
@@ -39,7 +42,7 @@ def _settled(address, expected):
     time.sleep(0.1)
 
 
-def test_tells_who_waits_at_which_table(address):
+def test_it_says_which_clients_wait_at_each_table(address):
   expected = {
     'idle': (False, False),
     'hungry': (True, False),
@@ -56,7 +59,7 @@ def test_tells_who_waits_at_which_table(address):
 
 
 @pytest.mark.parametrize('kind', [call_server.Server, courier.Server])
-def test_tells_servers_that_answer_from_those_that_do_not(kind):
+def test_servers_that_do_not_answer_are_silent(kind):
   server = kind('server')
   server.Start()
   with socket.socket() as deaf, socket.socket() as closed:
@@ -71,7 +74,10 @@ def test_tells_servers_that_answer_from_those_that_do_not(kind):
 
 
 def _polled(poller, address, condition):
-  """The tables once they are as expected, or at the last."""
+  """Returns the names of the tables once they fulfil a condition.
+
+  After 20 seconds, it returns those that there are then.
+  """
   deadline = time.monotonic() + 20
   while True:
     tables = poller.poll(address)
@@ -80,7 +86,9 @@ def _polled(poller, address, condition):
     time.sleep(0.05)
 
 
-def test_a_poller_has_the_newest_answer_and_none_of_a_silent_server(address):
+def test_a_poller_has_the_newest_answer_and_none_of_a_silent_server(
+  address,
+):
   expected = ['deadlocked', 'full', 'hungry', 'idle']
   with contextlib.closing(servers.TablesPoller()) as poller:
     assert poller.poll(address) == []
@@ -93,7 +101,7 @@ def test_a_poller_has_the_newest_answer_and_none_of_a_silent_server(address):
     assert _polled(poller, address, len) == expected
 
 
-def test_a_status_imports_nothing_heavy():
+def test_importing_it_is_quick():
   code = (
     'import sys; from watchdog import status_page, watchdog; '
     "heavy = {'tensorflow', 'jax', 'reverb', 'acme', 'launchpad'}; "

@@ -1,4 +1,4 @@
-"""A task that hangs by itself is named, however well the others do."""
+"""A task that hangs by itself is named, however well the others work."""
 
 import time
 
@@ -49,30 +49,30 @@ def test_one_actor_of_many_is_named_with_its_process():
   [
     ({'state': 'backoff'}, 30),
     ({'state': 'finished', 'uptime': None}, 30),
-    # It has just started, over and over perhaps.
+    # It has just started, perhaps over and over.
     ({'uptime': 5.0}, 30),
     ({}, 5),
   ],
 )
-def test_who_is_not_stuck_is_not_named(task, rows):
+def test_tasks_that_are_not_stuck_are_not_named(task, rows):
   run = _run(_task('actor', **task), rows={'actor/0': _ago(rows)})
   assert stuck.find(run, [], _STUCK_AFTER) == []
 
 
-def test_one_that_never_made_a_step_is_named():
+def test_a_task_that_never_made_a_step_is_named():
   run = _run(_task('actor'), rows={'actor/0': []})
   (reason,) = stuck.find(run, [], _STUCK_AFTER)
   assert 'no step for 100 s' in reason.text
 
 
-def test_who_waits_for_another_is_not_named():
+def test_a_task_that_waits_for_another_is_not_named():
   run = _run(_task('actor'), _task('learner'), rows={'learner/0': _ago(30)})
   waits = reasons.Reason('samplers', 'learner/0 waits', ['learner/0'])
   assert stuck.find(run, [waits], _STUCK_AFTER) == []
   assert stuck.find(run, [], _STUCK_AFTER) != []
 
 
-def test_of_many_the_others_are_only_named():
+def test_only_the_first_of_many_are_described():
   run = _run(
     *(_task('actor', i) for i in range(9)),
     rows={f'actor/{i}': _ago(30) for i in range(9)},
@@ -82,7 +82,7 @@ def test_of_many_the_others_are_only_named():
   assert '6 more have made no step for as long' in found[-1].text
 
 
-def test_says_where_the_loop_stands(monkeypatch):
+def test_it_says_where_the_loop_stands(monkeypatch):
   frame = stacks.Frame
   main = [frame('/p/worker.py', 82, 'run'), frame('<string>', 1, '<module>')]
   loop = [
@@ -111,7 +111,7 @@ class _Clock:
     return self.now
 
 
-def test_who_stops_later_is_named_at_once_and_all_again(monkeypatch, tmp_path):
+def test_a_task_that_gets_stuck_later_is_named_at_once(monkeypatch, tmp_path):
   """A learner waits first; the actor that it waits for has begun to hang."""
   clock, said = _Clock(), []
   monkeypatch.setattr(watchdog.time, 'monotonic', clock.monotonic)

@@ -1,4 +1,4 @@
-"""A run of real processes that gets stuck is told why."""
+"""What the watchdog says of a run of real processes that gets stuck."""
 
 import os
 import pathlib
@@ -64,7 +64,10 @@ def _program(run_dir):
 
 
 class _Said:
-  """The watchdog's lines; `until` acts when one holds all of some words."""
+  """Keeps the watchdog's lines, and acts on them.
+
+  `until` has it call a function once a line has all of some words.
+  """
 
   def __init__(self):
     self.lines = []
@@ -82,7 +85,7 @@ class _Said:
 
 @pytest.fixture(scope='module')
 def stuck(tmp_path_factory):
-  """A run whose learner waits for ever, and whose replay is then suspended."""
+  """A run whose learner waits for ever, and whose replay is suspended later."""
   run_dir = tmp_path_factory.mktemp('stuck')
   pages = []
 
@@ -151,7 +154,7 @@ def _status(run_dir):
   )
 
 
-def test_a_status_tells_how_a_run_ended(stuck):
+def test_a_status_says_how_a_run_ended(stuck):
   run_dir, *_ = stuck
   result = _status(run_dir)
   assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""A run directory with metrics, without a run."""
+"""Run directories with metrics, without a run."""
 
 import json
 import pathlib
@@ -9,13 +9,13 @@ ACTOR = 'actor_0'
 
 
 def make(run_dir: pathlib.Path, program: str = 'distributed') -> None:
-  """Makes the directory, as a run does at first."""
+  """Makes a run directory as a run does when it begins."""
   run_dir.mkdir(exist_ok=True)
   (run_dir / 'config.json').write_text(json.dumps({'program': program}))
 
 
 def write(run_dir: pathlib.Path, *steps: int, process: str = ACTOR) -> None:
-  """Has a process write a row for each count of the actors' steps."""
+  """Writes rows of a process, one for each count of the actors' steps."""
   path = run_dir / 'metrics' / f'{process}.csv'
   logger = csv_logger.CSVLogger(str(path))
   for count in steps:

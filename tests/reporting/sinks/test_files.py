@@ -1,4 +1,4 @@
-"""The sinks that are files of a run: what is in them, and after a kill."""
+"""The sinks that write files: what these hold, also after a kill."""
 
 import json
 import math
@@ -52,7 +52,7 @@ def test_tensorboard_reads_each_scalar_with_step_and_time(tmp_path):
     ('evaluator_0', 'offline', 7),
   ],
 )
-def test_steps_are_those_of_who_writes(tmp_path, process, program, step):
+def test_steps_are_those_of_the_writers_role(tmp_path, process, program, step):
   sink = tensorboard.Sink(tmp_path, {'program': program})
   row = {'time': 1.0, 'actor/steps': 200, 'learner/steps': 7, 'note': 'text'}
   sink.write(process, [row])
@@ -69,7 +69,7 @@ def test_a_row_before_any_step_is_at_step_0_and_counts(tmp_path):
   assert tensorboard.sent(tmp_path) == {'evaluator_0': 2}
 
 
-def test_json_lines_tell_who_wrote_them(tmp_path):
+def test_json_lines_name_the_process_that_wrote_them(tmp_path):
   sink = jsonl.Sink(tmp_path, _CONFIG)
   sink.write('variable_server_3', [{'time': 1.5, 'a/b': math.inf, 'c/d': 'x'}])
   assert _lines(tmp_path) == [
@@ -90,7 +90,7 @@ def test_json_lines_tell_who_wrote_them(tmp_path):
     (tensorboard, 'tensorboard/actor_0/events.out.tfevents.metrics'),
   ],
 )
-def test_wherever_a_kill_tears_a_file_it_goes_on_with_what_is_lost(
+def test_wherever_a_kill_tears_a_file_only_the_lost_rows_come_again(
   tmp_path, sink, file
 ):
   path = tmp_path / file
@@ -102,7 +102,7 @@ def test_wherever_a_kill_tears_a_file_it_goes_on_with_what_is_lost(
     lost = _ROWS[sink.sent(tmp_path)['actor_0'] :]
     assert lost
     again.write('actor_0', lost)
-    # The first event alone has no row, but the time of one.
+    # The first event is no row, but has the time of the first.
     assert path.read_bytes()[-50:] == whole[-50:]
     assert path.stat().st_size == len(whole)
   assert sink.sent(tmp_path) == {'actor_0': 3}

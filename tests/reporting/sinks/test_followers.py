@@ -1,4 +1,4 @@
-"""Sinks that follow a run by processes of their own, real ones."""
+"""Sinks that follow a run, fed by real processes."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ def test_without_metrics_there_is_nothing_to_do(tmp_path):
   assert list(tmp_path.iterdir()) == []
 
 
-def test_the_last_rows_come_also_when_the_run_fails(tmp_path):
+def test_the_last_rows_come_even_if_the_run_fails(tmp_path):
   runs.make(tmp_path)
   with (
     contextlib.suppress(KeyError),
@@ -75,17 +75,19 @@ def test_a_sink_that_was_down_catches_up(tmp_path):
   assert _steps(tmp_path) == [200, 400]
 
 
-def test_a_sink_that_stays_down_is_said_once_and_what_it_lacks(tmp_path):
+def test_of_a_sink_that_stays_down_the_missing_rows_are_counted(tmp_path):
   runs.make(tmp_path)
   said = []
-  with followers.following(['tensorboard'], tmp_path, said.append) as (it,):
+  with followers.following(['tensorboard'], tmp_path, said.append) as (
+    follower,
+  ):
     runs.write(tmp_path, 200)
     helpers.wait_until(lambda: tensorboard.sent(tmp_path), 'a row')
     # A file where a folder should be.
     (tmp_path / 'tensorboard' / 'actor_1').touch()
     runs.write(tmp_path, 200, 400, process='actor_1')
     helpers.wait_until(lambda: said, 'a complaint')
-  assert not it.has_all
+  assert not follower.has_all
   complaint, lack = said
   assert complaint.startswith('tensorboard: takes no metrics (FileExistsError')
   assert lack.startswith('tensorboard: 2 of 3 rows did not get there. To')
@@ -110,27 +112,27 @@ def test_a_sink_that_hangs_is_left_behind_at_the_deadline(tmp_path):
   assert lack.startswith('jsonl: 1 of 2 rows did not get there within 1 s')
 
 
-def test_why_a_sink_took_nothing_is_said_also_without_a_log(tmp_path):
+def test_why_a_sink_failed_is_said_even_without_a_log(tmp_path):
   run_dir = tmp_path / 'x y'
   runs.make(run_dir)
   runs.write(run_dir, 200)
   (run_dir / 'metrics.jsonl').mkdir()
   (run_dir / 'logs').mkdir()
-  # As on a disk that is full.
+  # Behaves like a full disk.
   (run_dir / 'logs' / 'metrics_jsonl.log').symlink_to('/dev/full')
   said = []
   (follower,) = followers.send(['jsonl'], run_dir, said.append, seconds=60)
   assert not follower.has_all
   complaint, lack = said
   assert complaint.startswith('jsonl: takes no metrics (IsADirectoryError')
-  # There is no run, and it is tried once.
+  # Without a run, it is tried only once.
   assert 'goes on' not in complaint and 'again' not in complaint
   assert ' did not get there. To send them: ' in lack
   _, command = lack.split('To send them: ')
   assert shlex.split(command)[-2] == str(run_dir)
 
 
-def test_a_feeder_that_dies_without_a_word_is_said(tmp_path):
+def test_a_feeder_that_is_killed_is_reported(tmp_path):
   runs.make(tmp_path)
   others = psutil.Process().children()
   said = []
@@ -153,7 +155,7 @@ with followers.following(['jsonl'], pathlib.Path(sys.argv[1]), print):
 
 @contextlib.contextmanager
 def _killed_at_the_end(run_dir):
-  """A launcher whose feeder has sent the run's first row."""
+  """Yields a launcher whose feeder has sent the run's first row; kills it."""
   runs.make(run_dir)
   runs.write(run_dir, 200)
   with subprocess.Popen(
@@ -167,7 +169,7 @@ def _killed_at_the_end(run_dir):
       launcher.kill()
 
 
-def test_after_a_kill_the_next_goes_on_without_a_row_twice(tmp_path):
+def test_after_a_kill_the_next_feeder_sends_no_row_twice(tmp_path):
   with _killed_at_the_end(tmp_path) as launcher:
     (feeder,) = psutil.Process(launcher.pid).children()
     feeder.suspend()
@@ -175,7 +177,7 @@ def test_after_a_kill_the_next_goes_on_without_a_row_twice(tmp_path):
   said = []
   with followers.following(['jsonl'], tmp_path, said.append):
     helpers.wait_until(lambda: said, 'a complaint')
-    # Nobody writes beside one that lives.
+    # While the first feeder lives, the second writes nothing.
     assert _steps(tmp_path) == [200]
     feeder.kill()
     with (tmp_path / 'metrics.jsonl').open('a') as f:

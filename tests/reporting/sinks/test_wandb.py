@@ -1,4 +1,4 @@
-"""Weights & Biases by its own library, offline and out of reach."""
+"""Weights & Biases by its own library, offline and without a login."""
 
 import json
 
@@ -15,14 +15,14 @@ from tests.reporting.sinks import runs
 def run_dir(tmp_path, monkeypatch):
   monkeypatch.setenv('WANDB_MODE', 'offline')
   monkeypatch.delenv('WANDB_API_KEY', raising=False)
-  # Where a login would be.
+  # A login would be in this file.
   monkeypatch.setenv('NETRC', str(tmp_path / 'netrc'))
   runs.make(tmp_path / 'run')
   return tmp_path / 'run'
 
 
 def _sessions(run_dir):
-  """The records of each session that was kept offline, in order."""
+  """Yields the records of each session that was kept offline, in order."""
   for path in sorted(run_dir.glob('wandb/offline-run-*/*.wandb')):
     store = datastore.DataStore()
     store.open_for_scan(str(path))
@@ -82,7 +82,7 @@ def test_offline_it_keeps_the_run_with_config_and_all_rows(run_dir):
   ]
 
 
-def test_a_run_goes_on_as_the_same_without_a_row_twice(run_dir):
+def test_a_resumed_run_is_the_same_and_sends_no_row_twice(run_dir):
   runs.write(run_dir, 200, 400)
   _send(run_dir)
   runs.write(run_dir, 600)
@@ -95,13 +95,13 @@ def test_a_run_goes_on_as_the_same_without_a_row_twice(run_dir):
   assert [row['_step'] for row in rows] == [0, 1, 2]
 
 
-def test_what_a_kill_may_have_cut_off_comes_again_as_the_same_steps(run_dir):
+def test_rows_that_a_kill_may_have_lost_come_again_as_the_same_steps(run_dir):
   runs.write(run_dir, 200)
   _send(run_dir)
   path = run_dir / 'wandb' / 'sent.json'
   row = {'time': 1.0, 'actor/steps': 400}
   state = json.loads(path.read_text())
-  # Noted as sent, as it is just before it is handed over.
+  # A row is noted as sent just before it is handed over.
   path.write_text(json.dumps({**state, 'sent': {'actor_0': 2}, 'rows': [row]}))
   runs.write(run_dir, 400, 600)
   _send(run_dir)
