@@ -1,4 +1,4 @@
-"""The container image, as far as it can be told without a builder of images."""
+"""The container image, as far as this can be tested without building it."""
 
 import fnmatch
 import pathlib
@@ -44,7 +44,7 @@ def _pods():
   ]
 
 
-def test_what_is_copied_is_there():
+def test_each_path_that_is_copied_exists():
   copied = re.findall(r'^COPY (\S+) ', _DOCKERFILE, re.MULTILINE)
   assert 'requirements.lock' in copied
   for path in copied:
@@ -62,11 +62,11 @@ def test_every_package_that_a_run_may_import_is_in_it():
   'path',
   ['.git/config', '.env', '.venv/bin/python', 'runs/one/x', 'a/b.pem'],
 )
-def test_what_may_be_secret_or_is_of_this_machine_is_not(path):
+def test_files_that_may_be_secret_are_not_in_it(path):
   assert _is_ignored(path)
 
 
-def test_pods_run_what_is_in_it_as_its_user():
+def test_pods_run_its_command_as_its_user():
   (user,) = re.findall(r'--uid (\d+)', _DOCKERFILE)
   assert f'USER {user}:{user}' in _DOCKERFILE
   launcher, daemon = _pods()

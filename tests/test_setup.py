@@ -1,6 +1,6 @@
-"""The set-up's logic, with a stand-in for Python and its package index.
+"""The set-up, with a stand-in for Python and its package index; the doctor.
 
-The real set-up is what brings the environment that these tests run in.
+The real set-up made the environment that these tests run in.
 """
 
 import ast
@@ -18,13 +18,13 @@ from tools import check, doctor
 
 ROOT = pathlib.Path(__file__).parents[1]
 
-# What the scripts call besides Python.
+# The commands that the scripts call besides Python.
 _COMMANDS = (
   'basename bash cat cp dirname env flock ln mkdir mktemp mv readlink rm '
   'sha256sum sleep touch uname'
 )
 
-# Logs each installation; `-m venv` makes an environment of itself.
+# Logs each installation; `-m venv` makes an environment with itself in it.
 _PYTHON = """#!/usr/bin/env bash
 case "$*" in
   -Ic*) echo "$0" ;;
@@ -48,7 +48,7 @@ esac
 
 
 class Machine:
-  """A checkout of the set-up on a machine of which nothing else is known."""
+  """A checkout of the set-up on a machine that has nothing else."""
 
   def __init__(self, home: pathlib.Path):
     self.home = home
@@ -158,7 +158,7 @@ def test_pip_installs_where_uv_cannot_be_had(machine):
   assert machine.installed[0].startswith('python -m pip install')
 
 
-def test_a_failed_installation_is_said_and_repeated(machine):
+def test_an_installation_that_failed_is_said_to_have_and_is_repeated(machine):
   (machine.home / 'no_index').touch()
   code, lines = machine.set_up()
   assert code == 1
@@ -200,7 +200,7 @@ def test_an_old_python_can_read_as_far_as_the_check(name):
 
 
 def test_launch_outside_the_environment():
-  # Without `site`, Python knows nothing of the environment that it is from.
+  # Without `site`, Python does not find the packages of its environment.
   result = subprocess.run(
     [sys.executable, '-S', 'launch.py', '--num_actors=4'],
     cwd=ROOT,

@@ -141,8 +141,8 @@ def test_a_verb_imports_nothing_heavy_that_it_does_not_need(words, tmp_path):
   assert done.returncode == (2 if words[0] == 'status' else 0)
 
 
-def test_the_doctor_is_there_where_packages_are_missing():
-  # Without `site`, Python knows nothing of the environment that it is from.
+def test_the_doctor_runs_where_packages_are_missing():
+  # Without `site`, Python does not find the packages of its environment.
   done = subprocess.run(
     [sys.executable, '-S', 'launch.py', 'doctor'],
     cwd=runs.ROOT,

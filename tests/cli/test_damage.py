@@ -1,4 +1,4 @@
-"""A run directory that is damaged, or planted: a sentence, and nothing runs."""
+"""Of a run directory that is damaged, or planted by others, nothing runs."""
 
 import json
 import pickle
@@ -21,7 +21,7 @@ _ESCAPE = '\033]0;owned\007\033[2J\u202e'
 
 @pytest.fixture
 def command(capsys):
-  """Types a command of `launch.py`, in this process."""
+  """Types a command line, in this process; returns code and output."""
 
   def run(*words):
     with flagsaver.flagsaver():
@@ -34,7 +34,7 @@ def command(capsys):
 
 @pytest.fixture
 def run_dir(tmp_path):
-  """That of a run which has ended."""
+  """The directory of a run that has ended."""
   path = tmp_path / 'run'
   (path / 'logs').mkdir(parents=True)
   (path / 'config.json').write_text(json.dumps(vars(samples.SETTINGS)))
@@ -149,7 +149,7 @@ def test_without_a_whole_checkpoint_nothing_is_resumed_or_exported(
   assert not list((run_dir / 'policy').iterdir())
 
 
-def test_what_a_run_directory_says_reaches_no_terminal(command, run_dir):
+def test_no_text_of_a_run_directory_commands_a_terminal(command, run_dir):
   odd = run_dir.parent / f'odd{_ESCAPE}'
   run_dir.rename(odd)
   config = {**vars(samples.SETTINGS), 'agent': _ESCAPE, 'env': _ESCAPE}
@@ -173,7 +173,7 @@ def test_what_a_run_directory_says_reaches_no_terminal(command, run_dir):
 @pytest.mark.parametrize(
   'content', [b'', b'PK\3\4', pickle.dumps(_Bomb()), b'\x93NUMPY']
 )
-def test_a_recording_that_is_none_is_one_sentence(tmp_path, content):
+def test_a_file_that_is_no_recording_is_one_sentence(tmp_path, content):
   (tmp_path / 'episodes').mkdir()
   (tmp_path / 'episodes' / '1.npz').write_bytes(content)
   with pytest.raises(ValueError, match='1.npz is no recorded episode'):
@@ -188,5 +188,5 @@ def test_a_recording_of_objects_is_not_unpickled(tmp_path):
     recording.read_episodes(str(tmp_path), None, None)
 
 
-def test_all_of_a_damaged_run_is_of_one_kind():
-  assert not issubclass(damage.DamagedError, ValueError)  # A wrong flag's.
+def test_damage_is_not_taken_for_a_wrong_flag():
+  assert not issubclass(damage.DamagedError, ValueError)

@@ -1,4 +1,4 @@
-"""The end of a run is said, whatever of it cannot be written."""
+"""The end of a run is printed, also if some of it cannot be written."""
 
 import json
 
@@ -49,5 +49,6 @@ def test_damaged_metrics_cost_the_summary_alone(run_dir, capsys):
   assert _end(run_dir, 0) == 0
   _, error = capsys.readouterr()
   assert 'actor_0.csv is damaged' in error
-  assert 'the policy' in error  # There is no checkpoint to make one of.
+  # There is no checkpoint to make a policy of.
+  assert 'the policy' in error
   assert 'Traceback' not in error

@@ -1,4 +1,4 @@
-"""A run a seed, and what they came to, with a stand-in for `launch.py`."""
+"""A run for each seed, and a comparison, with a stand-in for `launch.py`."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from cli import seeds, settings
 
-# Fails with seed 4; else leaves what a run leaves, with its seed as return.
+# Fails if the seed is 4; else leaves files of a run whose return is the seed.
 _LAUNCH = """
 import json, pathlib, sys
 print(*sys.argv[1:])
@@ -41,17 +41,17 @@ def test_a_run_a_seed_and_their_interquartile_mean(
     assert json.loads(config)['seed'] == seed
   assert (tmp_path / 'sweep' / 'report.html').exists()
   *lines, first, second, mean, report = capfd.readouterr().out.splitlines()
-  given = [line for line in lines if '--agent=sac --seeds=3,5 --seeds=' in line]
-  assert len(given) == 2
-  # What runs beside others says which it is.
-  assert given[0].startswith('seed ' if num_actors == 1 else '--agent')
+  typed = [line for line in lines if '--agent=sac --seeds=3,5 --seeds=' in line]
+  assert len(typed) == 2
+  # Lines of runs that go side by side say which run they are of.
+  assert typed[0].startswith('seed ' if num_actors == 1 else '--agent')
   assert first.split() == ['seed', '3', 'return', '3.0']
   assert second.split() == ['seed', '5', 'return', '5.0']
   assert 'interquartile mean' in mean and mean.endswith('of 2 runs')
   assert report.endswith('report.html')
 
 
-def test_a_run_that_fails_is_told_and_left_out(tmp_path, capfd):
+def test_a_run_that_fails_is_named_and_left_out(tmp_path, capfd):
   assert seeds.run([3, 4], [], 1, tmp_path / 'sweep') == 3
   *_, failed, mean, _ = capfd.readouterr().out.splitlines()
   assert failed.split()[-3:] == ['exit', 'code', '3']

@@ -1,4 +1,4 @@
-"""Runs of `launch.py` from outside, and what they leave, for the tests."""
+"""Runs of `launch.py` as processes, and the files that they leave."""
 
 import contextlib
 import csv
@@ -13,12 +13,18 @@ from run_files import status
 from tests import helpers
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Longer than any wait here should take on a slow machine.
+# Seconds that no wait should take, even on a slow machine.
 _PATIENCE = 150.0
 
 
 class Run:
-  """One `python launch.py` with a run directory of its own."""
+  """One run of `python launch.py`.
+
+  Attributes:
+    run_dir: the run directory.
+    output_path: the file that gets standard output and standard error.
+    process: the newest process of `launch.py`.
+  """
 
   def __init__(self, run_dir: pathlib.Path):
     self.run_dir = run_dir
@@ -31,7 +37,7 @@ class Run:
 
   @contextlib.contextmanager
   def launch(self, *flags):
-    """Starts it; yields the process, which is killed at the end."""
+    """Starts `launch.py`; yields its process, and kills it at the end."""
     with open(self.output_path, 'w') as output:
       self.process = subprocess.Popen(
         [sys.executable, 'launch.py', f'--run_dir={self.run_dir}', *flags],
@@ -47,11 +53,11 @@ class Run:
         self.process.wait()
 
   def end(self, timeout=_PATIENCE) -> int:
-    """Returns the exit code, once it has ended by itself."""
+    """Waits until the run has ended by itself; returns its exit code."""
     return self.process.wait(timeout)
 
   def tasks(self) -> dict[str, status.Task]:
-    """What the run's status says of each task, by name."""
+    """Returns each task of the run's status, by its name."""
     try:
       tasks = status.read(str(self.run_dir / 'logs')).tasks
     except FileNotFoundError:
@@ -59,7 +65,7 @@ class Run:
     return {task.name: task for task in tasks}
 
   def count(self, name) -> int:
-    """What all processes together have reported to the counter."""
+    """Returns a count, summed over what all processes have reported."""
     path = self.run_dir / 'checkpoints' / 'counter.journal'
     return sum(
       totals.get(name, 0)
@@ -68,7 +74,7 @@ class Run:
     )
 
   def rows(self, name) -> list[dict]:
-    """A process's metrics; none if it has written none yet."""
+    """Returns a process's rows of metrics; none if it has written none."""
     path = self.run_dir / 'metrics' / f'{name}.csv'
     if not path.exists():
       return []
@@ -76,15 +82,15 @@ class Run:
       return list(csv.DictReader(f))
 
   def column(self, name, metric) -> list[float]:
-    """One of a process's metrics, in the rows that have it."""
+    """Returns one of a process's metrics, from the rows that have it."""
     return [float(row[metric]) for row in self.rows(name) if row.get(metric)]
 
   def left_over(self) -> list[int]:
-    """The pids of the run's processes that live."""
+    """Returns the pids of the run's processes that live."""
     return helpers.marked(str(self.run_dir))
 
   def wait_until(self, condition, what, timeout=_PATIENCE):
-    """Waits for a true `condition()`, while the run goes on."""
+    """Waits until `condition()` is true; the run must go on meanwhile."""
     deadline = time.monotonic() + timeout
     while not condition():
       assert self.process.poll() is None, self.output

@@ -1,4 +1,4 @@
-"""Each agent acts, learns and ends in real processes, in the one graph."""
+"""Each agent acts, learns and ends in the processes of a run."""
 
 import pytest
 
@@ -21,9 +21,9 @@ _RUNS = [
   ('r2d2', 'bsuite:catch/0', 600, _SEQUENCES + ',min_replay_size=20'),
   ('impala', 'bsuite:catch/0', 1000, _SEQUENCES + ',sequence_length=10'),
 ]
-# One that keeps a state from step to step, and one whose replay is a queue.
+# One agent keeps a state from step to step; the other's replay is a queue.
 _ENVS_PER_ACTOR = {'r2d2': 3, 'ppo': 2}
-# In `test_launch` and `test_offline`.
+# `test_launch` and `test_offline` have these.
 _ELSEWHERE = {'sac', 'bc'}
 
 
@@ -33,7 +33,7 @@ def test_every_agent_is_here():
 
 @pytest.mark.parametrize(
   'agent, env, num_steps, settings',
-  # `tests/programs/agents/test_graph.py` has each agent in one process.
+  # `tests/programs/agents/test_graph.py` runs each agent in one process.
   [
     _RUNS[0],
     *(pytest.param(*run, marks=pytest.mark.long) for run in _RUNS[1:]),

@@ -1,4 +1,4 @@
-"""Each family of environments runs 2,000 steps with an agent that fits."""
+"""A run in each family of environments makes 2,000 steps."""
 
 import pytest
 

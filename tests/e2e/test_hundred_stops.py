@@ -1,6 +1,6 @@
-"""Short runs, ended in every way at any moment: each ends as it should.
+"""Short runs that are stopped in every way at any moment end as they should.
 
-By hand, for other moments or more of them:
+To try other moments, or more of them, type
 python -m tests.e2e.test_hundred_stops SEED COUNT
 """
 
@@ -30,9 +30,9 @@ _AGENTS = {
 }
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WAYS = ('end', 'stop', *_SIGNALS)
-# From a moment in which Python itself begins to one in which a run has ended.
+# The earliest stop comes while Python begins, the latest when a run has ended.
 _FIRST_SECONDS, _LAST_SECONDS = 0.1, 25.0
-# Until launch.py handles signals, which would else end Python, or has tasks.
+# Seconds within which launch.py handles signals, and within which it has tasks.
 _BEGINS_SECONDS = 60.0
 _END_SECONDS = 120.0
 _LONG, _SHORT = 1_000_000, 300
@@ -45,15 +45,17 @@ _UNFINISHED = re.compile(r'\.unfinished|\.nodes-|\.config-|\.new$|\.tmp$')
 
 @dataclasses.dataclass
 class Stop:
-  """One run and its end.
+  """A run, and how it is stopped.
 
   Attributes:
-    seed: of the moment and the rest.
-    agent: that learns.
-    way: in which it ends.
-    seconds: until it is stopped.
-    is_late: whether they count from the start of its tasks, not its own.
-    num_steps: that it would make.
+    seed: the seed from which the other values are drawn.
+    agent: the agent that learns.
+    way: 'end' if the run ends by itself, 'stop' if the verb stops it, or the
+      signal that does.
+    seconds: the seconds until the run is stopped.
+    is_late: whether the seconds count from the start of the run's tasks rather
+      than from the run's own.
+    num_steps: the environment steps after which the run ends by itself.
   """
 
   seed: int
@@ -65,22 +67,23 @@ class Stop:
 
 
 def make(seed: int) -> Stop:
+  """Draws a run and its stop."""
   draw = random.Random(seed)
   way = _WAYS[seed % len(_WAYS)]
   agent = [*_AGENTS][seed // len(_WAYS) % len(_AGENTS)]
   ratio = _LAST_SECONDS / _FIRST_SECONDS
-  # Half of them within the first five seconds.
+  # Half of the stops come within the first five seconds.
   seconds = _FIRST_SECONDS * ratio ** draw.random() ** 0.5
-  # A short one may be at its own end when it is stopped.
+  # A short run may be ending by itself when it is stopped.
   is_short = way == 'end' or draw.random() < 0.4
   num_steps = _SHORT if is_short else _LONG
-  # Imports take most of the time where others use the machine.
+  # On a busy machine, imports take most of the time.
   is_late = draw.random() < 0.5
   return Stop(seed, agent, way, seconds, is_late, num_steps)
 
 
 def play(stop: Stop, folder: pathlib.Path) -> list[str]:
-  """Has a run end; returns what was wrong with that."""
+  """Runs and stops a run; returns what went wrong."""
   run_dir, temporary = folder / 'run', folder / 'tmp'
   temporary.mkdir()
   marker = str(folder)
@@ -112,7 +115,7 @@ def play(stop: Stop, folder: pathlib.Path) -> list[str]:
 
 
 def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
-  """Stops a run; returns the exit codes that are right then."""
+  """Stops a run; returns the exit codes that it may have then."""
   if stop.way == 'end':
     return (0,)
   if stop.is_late:
@@ -128,13 +131,14 @@ def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
   helpers.wait_until(
     lambda: _handles(process.pid), 'launch.py', _BEGINS_SECONDS
   )
-  # After its last line, it may leave before it hears of a signal.
+  # After its last line, a run may end before it hears of a signal.
   leaves = _has_said_all(run_dir)
   process.send_signal(stop.way)
   return (128 + stop.way, *([0] if leaves else []))
 
 
 def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
+  """Types the verb `stop` until it works; returns the exit codes, as `_end`."""
   deadline = time.monotonic() + _BEGINS_SECONDS
   while process.poll() is None:
     asked = subprocess.run(
@@ -148,7 +152,7 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
     if asked.returncode == 0:
       leaves = _has_said_all(run_dir)
       return (128 + signal.SIGTERM, *([0] if leaves else []))
-    # Until then the run has told nobody of itself.
+    # The verb refuses while the run has not written its status yet.
     if asked.returncode != 2 or time.monotonic() > deadline:
       raise AssertionError(f'stop: {asked.stdout}{asked.stderr}')
     time.sleep(0.2)
@@ -156,13 +160,13 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
 
 
 def _has_said_all(run_dir: pathlib.Path) -> bool:
-  """Whether a run has said the last thing of those that end by themselves."""
+  """Whether a run has printed the last line of a run that ends well."""
   output = (run_dir.parent / 'output').read_text(errors='replace')
   return f'{run_dir / "policy"}\n' in output
 
 
 def _handles(pid: int) -> bool:
-  """Whether a process handles SIGHUP: Python itself never does."""
+  """Whether a process handles SIGHUP, which Python itself never does."""
   try:
     with open(f'/proc/{pid}/status') as f:
       caught = re.search(r'^SigCgt:\s*(\w+)', f.read(), re.MULTILINE)
@@ -172,7 +176,7 @@ def _handles(pid: int) -> bool:
 
 
 def _left(marker: str, folder: pathlib.Path) -> list[str]:
-  """Returns what a run has left, or printed, that it should not have."""
+  """Returns what a run should not have left or printed."""
   wrong = []
   try:
     helpers.assert_nothing_left(marker)
@@ -190,7 +194,7 @@ def _left(marker: str, folder: pathlib.Path) -> list[str]:
 
 
 def play_all(seeds, directory: pathlib.Path) -> list[str]:
-  """Ends a run for each seed; returns what is to be said of those amiss."""
+  """Plays a stop for each seed; returns what went wrong, a text a run."""
 
   def one(seed: int) -> str | None:
     stop = make(seed)
@@ -221,7 +225,7 @@ def test_a_hundred_runs_end_as_they_should(tmp_path):
 
 if __name__ == '__main__':
   first, count = map(int, sys.argv[1:])
-  # A shell's `&` has it ignored, and so would the runs.
+  # After a shell's `&`, this process and its runs would ignore it.
   signal.signal(signal.SIGINT, signal.default_int_handler)
   with tempfile.TemporaryDirectory() as scratch:
     found = play_all(range(first, first + count), pathlib.Path(scratch))

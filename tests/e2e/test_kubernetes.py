@@ -1,7 +1,7 @@
-"""Pods of a JobSet as processes of this machine, as no cluster is here.
+"""The pods of a JobSet as processes of this machine, since no cluster is here.
 
-Their commands and variables are those of the manifests, but for host names,
-ports and paths. What starts which of them again is what Kubernetes would.
+They have the manifests' commands and environment variables, with other host
+names, ports and paths. The test starts a pod again where Kubernetes would.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 
 class Pods(runs.Run):
-  """The pods of one run; `process` is its launcher."""
+  """The pods of one run; `process` is the launcher's."""
 
   def __init__(self, run_dir):
     super().__init__(run_dir)
@@ -37,7 +37,7 @@ class Pods(runs.Run):
     self._output = None
 
   def render(self, *flags):
-    """Has `launch.py` render the JobSet."""
+    """Reads the JobSet that `launch.py --dry_run` prints."""
     options = f'image=rl:1,volume=claim:{self.run_dir.parent}'
     manifests = subprocess.run(
       [
@@ -59,7 +59,7 @@ class Pods(runs.Run):
 
   @contextlib.contextmanager
   def started(self):
-    """Starts what has not completed; kills what is left at the end."""
+    """Starts the pods that have not completed; kills the rest at the end."""
     with contextlib.ExitStack() as stack:
       self._output = stack.enter_context(open(self.output_path, 'a'))
       for name, job in self._jobs.items():
@@ -98,6 +98,7 @@ class Pods(runs.Run):
       process.wait()
 
   def _here(self, text, index):
+    """Returns a command's word or a variable's value for this machine."""
     host = (
       f'{self._launcher_name}.{self._launcher_name[: -len("-launcher-0-0")]}'
     )
@@ -117,7 +118,7 @@ def test_a_launcher_that_makes_room_goes_on_with_all_daemons(tmp_path):
     pods.process.send_signal(signal.SIGTERM)
     assert pods.end() == 143, pods.output
     codes = {task: each.wait(_PATIENCE) for task, each in pods.daemons.items()}
-  # With 0 its Job would take a task for done, and not start it again.
+  # After a 0, the Job would take the task for done and not start it again.
   assert 0 not in codes.values(), pods.output
   before = pods.count('learner_steps')
   with pods.started():

@@ -1,4 +1,4 @@
-"""`python launch.py` as a user runs it: real processes, from outside."""
+"""`python launch.py` as a user types it, in processes of its own."""
 
 import json
 import re
@@ -32,12 +32,12 @@ def test_a_run_ends_well_and_leaves_no_process(run):
   assert run.left_over() == []
 
 
-def test_a_run_makes_its_steps_and_rows_tell_of_each(run):
+def test_a_run_makes_its_steps_and_its_rows_have_each(run):
   counted = run.count('actor_steps')
   assert counted >= 2000
-  told = [run.column(f'actor_{i}', 'actor/steps')[-1] for i in range(2)]
-  assert max(told) == counted
-  # Episodes that the end broke off are in none of these.
+  logged = [run.column(f'actor_{i}', 'actor/steps')[-1] for i in range(2)]
+  assert max(logged) == counted
+  # An episode that the end of the run broke off has no row.
   lengths = [run.column(f'actor_{i}', 'actor/episode_length') for i in (0, 1)]
   assert counted - 2 * 200 < sum(map(sum, lengths)) <= counted
 
@@ -53,7 +53,7 @@ def test_an_evaluation_is_of_one_version_and_when_it_is_due(run):
   versions = run.column('evaluator_0', 'weights/version')
   assert versions[::2] == versions[1::2]
   assert versions[::2] == sorted(set(versions))
-  # The last is of the final weights, whenever they came.
+  # The last evaluation is of the final weights, whenever they came.
   rows = run.rows('evaluator_0')[2:-2:2]
   multiples = [float(row['learner/steps']) // 200 for row in rows]
   assert multiples == sorted(set(multiples))
@@ -84,7 +84,7 @@ def test_a_profile_tells_where_the_time_went(run):
   assert acts == {*tree['evaluator_0']}
   assert {'', 'step', 'step/sample wait', 'publish'} <= {*tree['learner_0']}
   steps = tree['learner_0']['step']['calls']
-  # One more waited when the run ended.
+  # One more step was waiting when the run ended.
   assert run.count('learner_steps') <= steps <= run.count('learner_steps') + 1
   assert 'gradient step' in run.output
   assert [*run.run_dir.glob('profile/plugins/profile/*/*.xplane.pb')]
@@ -116,14 +116,14 @@ def test_tensorboard_shows_each_metric_under_its_documented_name(run):
   )
   assert len(documented) == len(set(documented))
   for name in set.union(*written.values()):
-    # Whatever the agent reports.
+    # The learner reports what its agent chooses.
     assert name in documented or name.startswith('learner/')
 
 
 def _shown(url):
   opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
   for _ in range(100):
-    # It serves before it has read everything, and empty processes at first.
+    # TensorBoard serves before it has read everything.
     tags = json.load(opener.open(url, timeout=60))
     if len(tags) == 5 and all(tags.values()):
       return tags
@@ -185,9 +185,9 @@ def test_a_finished_run_is_played(run):
     ['episode', '2'],
   ]
   returns = [float(line.split()[3].replace(',', '')) for line in episodes]
-  # Each is rounded by itself.
-  told = float(mean.split()[-1].replace(',', ''))
-  assert told == pytest.approx(sum(returns) / 2, abs=0.11)
+  # Each number is rounded by itself.
+  mean_return = float(mean.split()[-1].replace(',', ''))
+  assert mean_return == pytest.approx(sum(returns) / 2, abs=0.11)
 
 
 def test_without_a_terminal_there_are_plain_lines(run):
@@ -200,7 +200,7 @@ def test_without_a_terminal_there_are_plain_lines(run):
 
 @pytest.fixture(scope='module')
 def quiet(tmp_path_factory):
-  """A run with `--quiet` on a terminal: its directory, and what it printed."""
+  """A run with `--quiet` on a terminal, and what it printed."""
   run = runs.Run(tmp_path_factory.mktemp('quiet') / 'run')
   exit_code, output = terminals.run(
     *('launch.py', '--quiet', f'--run_dir={run.run_dir}'),
@@ -240,7 +240,7 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
   assert 'killing' not in run.output
   assert run.left_over() == []
   assert list((run.run_dir / 'checkpoints' / 'learner').iterdir())
-  # Closing writes the row that the time filter held back.
+  # The logger writes the row that it held back when it is closed.
   assert run.rows('learner_0')[-1]['learner/steps']
 
 

@@ -1,4 +1,4 @@
-"""A run records its episodes, and another imitates them without actors."""
+"""A run records its episodes; another learns from them without actors."""
 
 from tests.e2e import runs
 
@@ -8,7 +8,7 @@ def test_recorded_episodes_are_imitated(tmp_path):
   with teacher.launch('--num_actors=1', '--num_steps=400', '--record'):
     assert teacher.end() == 0, teacher.output
   episodes = list((teacher.run_dir / 'episodes').iterdir())
-  # The actor's two, and whatever the evaluator has played meanwhile.
+  # Two are the actor's; the others are the evaluator's.
   assert len(episodes) >= 3
 
   pupil = runs.Run(tmp_path / 'pupil')
@@ -20,7 +20,7 @@ def test_recorded_episodes_are_imitated(tmp_path):
   ):
     assert pupil.end() == 0, pupil.output
   assert pupil.left_over() == []
-  # A learner whose state begins with a Python number is restored all the same.
+  # The state of this learner begins with a Python number.
   assert (pupil.run_dir / 'policy' / 'policy.json').exists(), pupil.output
   assert {name.partition('/')[0] for name in pupil.tasks()} == {
     'variable_server',

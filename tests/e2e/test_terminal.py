@@ -5,7 +5,7 @@ import re
 from tests.view import terminals
 
 
-def test_a_failure_is_told_last_and_whole(tmp_path):
+def test_a_failure_is_printed_last_and_whole(tmp_path):
   exit_code, output = terminals.run(
     'launch.py',
     f'--run_dir={tmp_path / "run"}',
@@ -14,10 +14,10 @@ def test_a_failure_is_told_last_and_whole(tmp_path):
     columns=60,
   )
   assert exit_code == 1, output
-  # The view was there, and went on until the tasks had ended.
+  # The view was drawn until the tasks had ended.
   assert re.search(r'actor/0 .*backoff', output), output
   assert 'ended with exit code 1' in output
-  # No line is broken where the terminal, narrower than some, ends.
+  # Lines that are wider than the terminal are not broken.
   summary, _, rest = output[_last_code(output) :].partition('Traceback (most')
   assert summary.startswith('wall time')
   _, *cause = rest.strip('\n').splitlines()
@@ -27,7 +27,7 @@ def test_a_failure_is_told_last_and_whole(tmp_path):
   ]
   assert all(line.startswith('  ') for line in cause[:-2])
   assert max(map(len, cause)) > 60
-  # Nor is the cursor hidden.
+  # The cursor was never hidden.
   assert '\033[?25' not in output
 
 

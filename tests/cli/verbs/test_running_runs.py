@@ -1,4 +1,4 @@
-"""Status, stop and scale of runs that go on."""
+"""The verbs `status`, `stop` and `scale`."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from run_files import status
 from tests import helpers
 from tests.run_files import statuses
 
-# The flags name no backend.
+# What the flags say when they name no backend.
 _ANY = registry.Choice()
 
 
@@ -31,7 +31,7 @@ def test_stop_ends_a_run_in_order_and_waits_for_its_report(tmp_path):
     stop_verb.stop(tmp_path, _ANY)
 
 
-def _keep_status_of_one_that_has_ended(run_dir):
+def _write_status_of_a_run_that_has_ended(run_dir):
   ended = statuses.launcher(
     state='ended', exit_code=0, process_start='long ago'
   )
@@ -41,11 +41,11 @@ def _keep_status_of_one_that_has_ended(run_dir):
 
 @pytest.mark.parametrize('is_resumed', [False, True])
 @pytest.mark.parametrize('on_kubernetes', [False, True])
-def test_a_run_that_only_begins_is_said_to(
+def test_a_run_that_only_begins_is_said_to_begin(
   tmp_path, monkeypatch, capsys, is_resumed, on_kubernetes
 ):
   if is_resumed:
-    _keep_status_of_one_that_has_ended(tmp_path)
+    _write_status_of_a_run_that_has_ended(tmp_path)
   if on_kubernetes:
     monkeypatch.setenv(links.LISTEN, '7700')
   else:
@@ -58,7 +58,7 @@ def test_a_run_that_only_begins_is_said_to(
     scale.scale(tmp_path, 'actor:2', _ANY)
 
 
-def test_a_run_that_writes_what_came_of_it_has_begun(tmp_path, capsys):
+def test_a_run_that_writes_its_summary_has_begun(tmp_path, capsys):
   run_dir_lib.lock(tmp_path)
   (tmp_path / 'logs').mkdir()
   ended = statuses.launcher(state='ended', exit_code=0)

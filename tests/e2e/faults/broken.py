@@ -1,4 +1,4 @@
-"""An environment which can be made by the launcher, and by no actor."""
+"""An environment that the launcher can make, and an actor cannot."""
 
 import sys
 

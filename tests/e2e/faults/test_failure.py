@@ -1,10 +1,10 @@
-"""A run that cannot go on ends, and says why."""
+"""A run that cannot go on ends and says why."""
 
 import pytest
 
 from tests.e2e import runs
 
-# `test_terminal` has it on a terminal.
+# `test_terminal` has the same run on a terminal.
 pytestmark = pytest.mark.long
 
 

@@ -1,4 +1,4 @@
-"""A run whose disk is full for a while goes on, and says so."""
+"""A run says that its disk is full, and goes on."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _SMALL = '--config=min_replay_size=100,batch_size=16,hidden_layer_sizes=(16,)'
 
 @pytest.fixture
 def disk(tmp_path):
-  """A disk of four megabytes; only root may mount one."""
+  """A disk of four megabytes, which only root may mount."""
   path = tmp_path / 'disk'
   path.mkdir()
   mount = ['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', str(path)]
@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(disk, tmp_path):
   assert 'Traceback' not in output
   assert output.count('cannot be written now') <= 12, output
   assert 'again' in output and 'wall time' in output
-  assert 'starts again' not in output  # No process had to.
+  assert 'starts again' not in output
   assert run.count('actor_steps') >= 8000
   rows = run.column('actor_0', 'actor/steps')
   assert rows == sorted(rows) and rows[-1] >= 8000

@@ -1,4 +1,4 @@
-"""Every role is killed during a run, again and again, and the run ends well."""
+"""A run in which every role is killed, again and again, ends well."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ _ROLES = (
   'counter/0',
 )
 
-# The counter hears who has the run's key.
+# The counter listens only to those who have the run's key.
 _REPORT = """
 import sys
 from rpc import courier_stand_in
@@ -35,12 +35,12 @@ counter.report('test', {'actor_steps': missing})
 print(missing)
 """
 
-# Up to thirty kills, each waited out.
+# There are up to thirty kills, and after each the run must have recovered.
 pytestmark = pytest.mark.timeout(600)
 
 
 def _kill(run, name):
-  """Kills a task; returns when it runs again and the actors go on."""
+  """Kills a task; returns when it runs again and actors make steps."""
   before = run.tasks()[name]
   os.kill(before.pid, signal.SIGKILL)
 
@@ -56,9 +56,9 @@ def _kill(run, name):
 
 
 def _fill_up(run):
-  """Reports the steps that the limit lacks, so that the run ends now.
+  """Reports the steps that are missing from the limit, so that the run ends.
 
-  How many it makes while it is tormented depends on the machine.
+  How many steps it makes between the kills depends on the machine.
   """
   task = run.tasks()['counter/0']
   (address,) = task.addresses
@@ -99,10 +99,10 @@ def test_each_role_was_restarted(run, name):
 
 def test_the_counts_are_right(run):
   counted = run.count('actor_steps')
-  # Each actor may end one episode meanwhile, and ends the one it is in.
+  # Each actor may end one more episode, and ends the one that it is in.
   assert _STEPS <= counted <= _STEPS + 4 * _EPISODE
   counted -= run.filled_up
-  # A kill or a stop between counting an episode and logging it costs its row.
+  # A kill between counting an episode and logging it costs the row.
   logged = sum(
     sum(run.column(f'actor_{actor}', 'actor/episode_length'))
     for actor in range(2)

@@ -1,4 +1,4 @@
-"""Strangers at each port of a run, who are users of the same machine."""
+"""Other users of the machine, who have no key, at each port of a run."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Runs in environments that do what no environment should."""
+"""Runs in environments that misbehave."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def _assert_all_closed(run):
     sorted(n.split()[-1] for n in notes if n.startswith(what))
     for what in ('made', 'closed')
   )
-  # The launcher, an actor and an evaluator.
+  # The launcher, an actor and an evaluator made one each.
   assert made == closed
   assert len(set(made)) == 3
 
@@ -55,6 +55,6 @@ def test_a_reward_that_is_nan_ends_the_run_and_leaves_all_that_is_finite(run):
   assert verdict.endswith('exited with code 65.')
   assert all(task.restarts == 0 for task in run.tasks().values())
   assert 'wall time' in run.output
-  # Its parameters are checked as they are written.
+  # The policy is there: only finite parameters are written.
   policy.load(run.run_dir / 'policy')
   _assert_all_closed(run)

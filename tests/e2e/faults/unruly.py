@@ -1,4 +1,4 @@
-"""Environments that do what no environment should, for --env=module:..."""
+"""Environments that misbehave, for `--env=module:...`."""
 
 import os
 
@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 
 class _Walk(gymnasium.Env):
-  """Draws observations at random; notes in $NOTES that it is closed."""
+  """Draws observations at random; notes that it was made, and closed."""
 
   def __init__(self, length=20, bad_at=None):
     self.observation_space = spaces.Box(-1, 1, (3,), np.float32)
