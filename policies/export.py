@@ -189,16 +189,17 @@ def _export_functions(
     return [jax.tree_util.tree_leaves(nest) for nest in (action, new_state)]
 
   exported = {
-    policy.BEGIN: _export(begin, pure.random_key),
-    policy.ACT: _export(act, parameters, state, observation),
+    policy.BEGIN: _export_by_jax(begin, pure.random_key),
+    policy.ACT: _export_by_jax(act, parameters, state, observation),
   }
   action, new_state = _outputs(exported[policy.ACT])
-  _check_same('shapes of action', _shapes(action), _shapes(spec.actions))
+  _check_same('shape of action', _shapes(action), _shapes(spec.actions))
   _check_same('state', _types(new_state)[0], state)
   return exported
 
 
 def _types(nest: Any) -> tuple[list[jax.ShapeDtypeStruct], Any]:
+  """Returns the shapes and dtypes of a nest's leaves, and its structure."""
   leaves, tree = jax.tree_util.tree_flatten(nest)
   return [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves], tree
 
@@ -207,14 +208,15 @@ def _shapes(nest: Any) -> list[tuple[int, ...]]:
   return [leaf.shape for leaf in jax.tree_util.tree_leaves(nest)]
 
 
-def _check_same(what: str, found: Any, expected: Any) -> None:
+def _check_same(part: str, found: Any, expected: Any) -> None:
+  """Checks what a policy returns after a step against what it must return."""
   if found != expected:
     raise ExportError(
-      f"the policy's {what} after a step: {found}, where {expected} was due"
+      f"after a step the policy's {part} is {found}; expected {expected}"
     )
 
 
-def _export(function: Any, *arguments: Any) -> jax.export.Exported:
+def _export_by_jax(function: Any, *arguments: Any) -> jax.export.Exported:
   try:
     export_typed = jax.export.export(jax.jit(function), platforms=[_PLATFORM])
     return export_typed(*arguments)

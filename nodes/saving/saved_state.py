@@ -24,7 +24,7 @@ _FORMAT = 'launchpad-rl checkpoint 2'
 
 
 class MismatchError(ValueError):
-  """A saved state is that of another agent or of other networks."""
+  """A saved state belongs to another agent or to other networks."""
 
 
 class Saved(NamedTuple):
