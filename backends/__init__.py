@@ -1,8 +1,20 @@
 """Where the processes of a Launchpad program run.
 
 Nothing here knows of reinforcement learning: any `lp.Program` runs on these
-backends.
+backends. Imports go down this list only.
 
-- `tasks`: a built program as plain tasks, for every backend.
-- `local`: run them as supervised processes of this machine.
+- `api`, `registry`: what a backend is, and which ones there are.
+- `local`, `slurm`, `ray`, `kubernetes`, `vertex`, `stock`: a backend each.
+- `cluster`: the daemons of several nodes, which the launcher uses as one.
+- `supervision`: the launcher, which starts, restarts and stops the tasks.
+- `process`: the zygote that tasks are forked off, and the process of a task.
+
+Where a question is decided:
+
+- does a task that crashed start again? `supervision.restarts`
+- in which order does a run stop, and how does a stop travel?
+  `supervision.stopping`
+- which states has a task? `run_files.status`; which follows which?
+  `supervision.task`
+- what do the launcher and its processes tell each other? `process.messages`
 """

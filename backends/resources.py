@@ -1,4 +1,4 @@
-"""What each role is given of its machine: `learner:gpu=1,cpu=8;actor:cpu=1`."""
+"""The cores and accelerators of each role, such as `learner:gpu=1,cpu=8`."""
 
 import dataclasses
 import difflib
@@ -12,11 +12,11 @@ _ROLE = re.compile(r'([A-Za-z_][\w/]*):')
 
 @dataclasses.dataclass(frozen=True)
 class Resources:
-  """What each task of a role is given.
+  """What each task of a role gets of its machine.
 
   Attributes:
-    cpu: cores, and so the threads that it computes on.
-    gpu: accelerators that it sees.
+    cpu: number of cores, which is the number of threads that it computes on.
+    gpu: number of accelerators that it sees.
   """
 
   cpu: int = 1
@@ -25,7 +25,7 @@ class Resources:
 
 _NAMES = tuple(field.name for field in dataclasses.fields(Resources))
 _LEAST = {'cpu': 1, 'gpu': 0}
-# More than any machine has: a slip of the keyboard.
+# No machine has more, so that a larger number is a typing error.
 _MOST = {'cpu': 10_000, 'gpu': 1_000}
 
 
@@ -33,7 +33,7 @@ def parse(text: str) -> dict[str, Resources]:
   """Returns resources by role.
 
   Args:
-    text: as in this module's first line; empty for none.
+    text: such as `learner:gpu=1,cpu=8;actor:cpu=1`; empty for none.
 
   Raises:
     ValueError: it is malformed; the message names the role and what is wrong.
@@ -52,10 +52,10 @@ def parse(text: str) -> dict[str, Resources]:
 
 
 def split(text: str) -> dict[str | None, dict[str, str]]:
-  """Returns the items `name=value` by role; None has those of no role.
+  """Returns the items `name=value` by role; by None, those without a role.
 
   Args:
-    text: roles with their items, semicolons in between.
+    text: roles with their items, separated by semicolons.
 
   Raises:
     ValueError: it is malformed.
@@ -77,14 +77,14 @@ def split(text: str) -> dict[str | None, dict[str, str]]:
 
 
 def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
-  """Checks that roles are a program's.
+  """Checks that a program has certain roles.
 
   Args:
-    named: roles to check; None is always one.
-    roles: those of the program.
+    named: the roles to check; None passes always.
+    roles: the roles of the program.
 
   Raises:
-    ValueError: there is no such role; the message names the nearest.
+    ValueError: it lacks one of them; the message names the nearest.
   """
   roles = list(roles)
   for role in named:
@@ -93,10 +93,10 @@ def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
 
 
 def thread_env(resources: Resources) -> Mapping[str, str]:
-  """Returns the environment variables that keep a task to its cores."""
+  """Returns the environment variables that limit a task to its cores."""
   threads = str(resources.cpu)
   return {
-    'NPROC': threads,  # XLA's.
+    'NPROC': threads,  # XLA reads it.
     'OMP_NUM_THREADS': threads,
     'OPENBLAS_NUM_THREADS': threads,
     'TF_NUM_INTEROP_THREADS': threads,
@@ -105,7 +105,7 @@ def thread_env(resources: Resources) -> Mapping[str, str]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-  """Says which of some names is the nearest to a wrong one, and names all."""
+  """Returns a text that names the nearest of some names to a wrong one."""
   names = list(names)
   (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
   return f'the nearest is {near!r} (of {", ".join(names)})'

@@ -18,7 +18,7 @@ _END_SECS = 5.0
 _BACKLOG = 128
 
 
-class Door:
+class Admission:
   """Accepts connections, and passes on those of clients that know the key.
 
   One thread serves all that have not shown the key yet, a few at a time and
@@ -55,7 +55,9 @@ class Door:
     # The oldest first.
     self._greetings: dict[socket.socket, _Greeting] = {}
     self.is_closed = False
-    self._thread = threading.Thread(target=self._run, name='door', daemon=True)
+    self._thread = threading.Thread(
+      target=self._run, name='admission', daemon=True
+    )
     self._thread.start()
 
   def close(self) -> None:

@@ -63,7 +63,7 @@ class Server:
     self._lock = threading.Lock()
     self._connections: set[sealed.Connection] = set()
     self._calls = 0
-    self._door: admission.Door | None = None
+    self._admission: admission.Admission | None = None
 
   @property
   def address(self) -> str:
@@ -71,7 +71,7 @@ class Server:
 
   @property
   def has_started(self) -> bool:
-    return self._door is not None
+    return self._admission is not None
 
   def Bind(self, method_name: str, py_func: Callable[..., Any]) -> None:
     if not method_name:
@@ -95,17 +95,17 @@ class Server:
       ValueError: it has begun before.
       OSError: the port is taken.
     """
-    if self._door:
+    if self._admission:
       raise ValueError('Server already started')
-    self._door = admission.Door(
+    self._admission = admission.Admission(
       self.interface, self.port, self.key, self._on_client
     )
 
   def Stop(self) -> None:
     """Accepts no calls any more; waits a while for those under way."""
-    if not self._door:
+    if not self._admission:
       raise ValueError('Server not started yet')
-    self._door.close()
+    self._admission.close()
     deadline = time.monotonic() + _STOP_SECS
     while self._calls and time.monotonic() < deadline:
       time.sleep(0.01)
@@ -115,9 +115,9 @@ class Server:
 
   def Join(self) -> None:
     """Waits for the end of a server that is being stopped."""
-    if not self._door:
+    if not self._admission:
       raise ValueError('Server not started')
-    self._door.join()
+    self._admission.join()
 
   def _on_client(self, connection: sealed.Connection) -> None:
     threading.Thread(
@@ -128,7 +128,7 @@ class Server:
     with self._lock:
       self._connections.add(connection)
     try:
-      while not self._door.is_closed:
+      while not self._admission.is_closed:
         request = connection.receive()
         with self._slots, self._counted():
           connection.send(self._answer(request))

@@ -1,7 +1,7 @@
-"""What to say when this user may have no more processes and threads.
+"""Advice for a user who may have no more processes and threads.
 
-Every process of a program has a hundred threads or so, and libraries fail in
-many ways where they get none.
+Every process of a program has about a hundred threads. Libraries fail in many
+ways if the system refuses them one.
 """
 
 import errno
@@ -17,12 +17,12 @@ _SIGNS = (
 
 
 def is_sign(line: str) -> bool:
-  """Whether a line of output says that a thread or process was refused."""
+  """Returns whether a line of output says that a thread was refused."""
   return any(sign in line for sign in _SIGNS)
 
 
 def advice(lines: Iterable[str]) -> list[str]:
-  """Returns what to do about it, if lines say that it was refused."""
+  """Returns the advice if one of the lines says that a thread was refused."""
   if not any(map(is_sign, lines)):
     return []
   limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)

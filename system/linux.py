@@ -20,10 +20,10 @@ def _prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-  """Has the kernel kill this process once its parent is dead.
+  """Has the kernel kill this process when its parent dies.
 
   Args:
-    parent: the parent's pid, to notice if it is dead already.
+    parent: the parent's pid. If it is dead already, this process kills itself.
   """
   _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
   if os.getppid() != parent:
@@ -36,18 +36,18 @@ def outlive_parent() -> None:
 
 
 def adopt_orphans() -> None:
-  """Makes orphans among this process's descendants its children."""
+  """Has this process become the parent of its orphaned descendants."""
   _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def take_own_session(parent: int, output: int) -> None:
   """Sets a freshly forked process apart from its parent.
 
-  Its own session, so that a Ctrl-C in the terminal does not reach it: the
-  launcher alone decides what stops when.
+  It gets a session of its own, so that a Ctrl-C in the terminal does not reach
+  it: the launcher alone decides when each task stops.
 
   Args:
-    parent: the pid that this process must not outlive.
+    parent: the pid of its parent, with which it dies.
     output: the file descriptor for its standard output and error.
   """
   os.setsid()
@@ -64,13 +64,13 @@ def take_own_session(parent: int, output: int) -> None:
 
 
 def set_name(name: str) -> None:
-  """Sets the name of this process in `ps` and `top` (15 bytes of it)."""
+  """Sets the name of this process in `ps` and `top`; they show 15 bytes."""
   buffer = ctypes.create_string_buffer(name.encode())
   _prctl(_PR_SET_NAME, ctypes.addressof(buffer))
 
 
 def thread_names() -> list[str]:
-  """The names of this process's threads, those of C libraries included."""
+  """Returns the names of this process's threads, also of C libraries'."""
   names = []
   for thread in os.listdir('/proc/self/task'):
     with open(f'/proc/self/task/{thread}/comm') as f:
@@ -79,6 +79,7 @@ def thread_names() -> list[str]:
 
 
 def pids() -> list[int]:
+  """Returns the pids of all processes."""
   return [int(name) for name in os.listdir('/proc') if name.isdigit()]
 
 
@@ -91,7 +92,7 @@ def kill_session(session: int) -> None:
 
 
 def kill_marked(marker: str) -> None:
-  """Kills every process that was started with a given environment entry.
+  """Kills every process that was started with an environment variable.
 
   Args:
     marker: `NAME=value`.

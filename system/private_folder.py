@@ -1,7 +1,7 @@
-"""A folder of one process's own, of which nothing is left.
+"""A folder for one process, which is removed even if the process is killed.
 
-The process has it locked. What one that was killed has left is not locked any
-more, and the next of the same user removes it.
+The process holds a lock on its folder. The folder of a process that was killed
+is not locked any more, and the next process of the same user removes it.
 """
 
 import contextlib
@@ -21,10 +21,14 @@ _TEMPORARY = 'tmp'
 
 @contextlib.contextmanager
 def folder(kind: str) -> Iterator[str]:
-  """Makes one in the temporary folder, and yields its path.
+  """Makes a folder in the temporary folder, and removes it at the end.
 
   Args:
-    kind: begins its name. Those of this kind that nobody has are removed.
+    kind: the beginning of its name. Folders of this kind that no process has
+      locked are removed first.
+
+  Yields:
+    The path of the folder.
   """
   _sweep(kind)
   parent = tempfile.gettempdir()
@@ -39,23 +43,23 @@ def folder(kind: str) -> Iterator[str]:
 
 
 def temporary(path: str) -> str:
-  """Returns where in such a folder programs may put temporary files."""
+  """Makes and returns the folder in it for temporary files of programs."""
   inner = os.path.join(path, _TEMPORARY)
   os.makedirs(inner, mode=0o700, exist_ok=True)
   return inner
 
 
 def _make(path: str) -> int:
-  """Makes a folder; returns its descriptor, which has it locked."""
+  """Makes a folder; returns its descriptor, which holds the lock."""
   while True:
     os.mkdir(path, 0o700)
     descriptor = os.open(path, _OPEN)
-    # Not every file system can; then nobody removes it either.
+    # A file system may have no locks. Then no other process removes it either.
     with contextlib.suppress(OSError):
       fcntl.flock(descriptor, fcntl.LOCK_EX)
     if os.path.isdir(path):
       return descriptor
-    # Somebody who sweeps was here first.
+    # Another process removed it before it was locked.
     os.close(descriptor)
 
 
@@ -68,19 +72,19 @@ def _sweep(kind: str) -> None:
 
 
 def _remove_unlocked(path: str) -> None:
-  """Removes a folder of this user's that no process has.
+  """Removes a folder of this user that no process has locked.
 
   Raises:
-    OSError: a process has it, or it is no folder.
+    OSError: a process has locked it, or it is no folder.
   """
   descriptor = os.open(path, _OPEN)
   try:
-    told = os.fstat(descriptor)
-    if told.st_uid != os.getuid() or stat.S_IMODE(told.st_mode) & 0o022:
+    info = os.fstat(descriptor)
+    if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o022:
       return
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    # Follows no links. In the temporary folder nobody else can put another in
-    # the place of what is this user's.
+    # `rmtree` follows no links, and in the temporary folder other users cannot
+    # replace what belongs to this one.
     shutil.rmtree(path, ignore_errors=True)
   finally:
     os.close(descriptor)

@@ -1,8 +1,9 @@
-"""Where a process stands, told without its help.
+"""Reads the stacks of a task's threads, even if the task hangs.
 
-A process that hangs runs none of its own code. Each task has its threads'
-stacks written to memory of its own at a signal, by code that asks for no lock
-of Python's; whoever may look at the process reads them there.
+A process that hangs runs none of its Python code. So each task calls `serve`:
+from then on, a signal has its threads' stacks written to a memory file, by code
+that takes no lock of Python. `ask` sends the signal and reads the file, which
+any process of the same user may.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ _SIGNAL = signal.SIGUSR2
 _NAME = 'stacks'
 _ANSWER_SECS = 1.0
 _POLL_SECS = 0.05
-# The kernel keeps so much of a process's name.
+# The kernel keeps this many bytes of a process's name.
 _NAME_BYTES = 15
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 
@@ -28,9 +29,9 @@ class Frame(NamedTuple):
   """A call that has not returned.
 
   Attributes:
-    path: of the file.
-    line: in it.
-    name: of the function.
+    path: path of the source file.
+    line: number of the line in it.
+    name: name of the function.
   """
 
   path: str
@@ -39,7 +40,7 @@ class Frame(NamedTuple):
 
 
 def serve() -> None:
-  """Has this process's stacks be there for `ask` from now on."""
+  """Lets `ask` read the stacks of this process from now on."""
   memory = os.memfd_create(_NAME)
   # `ask` empties it.
   fcntl.fcntl(memory, fcntl.F_SETFL, os.O_APPEND)
@@ -50,17 +51,18 @@ def ask(pid: int, name: str) -> list[list[Frame]]:
   """Returns the stacks of a process's threads, in each the newest call first.
 
   Args:
-    pid: of the process.
-    name: of the task that it should be.
+    pid: pid of the process.
+    name: name of the task that it should be.
 
   Returns:
-    None of them if it is not there, is not that task's, or does not answer.
+    By thread, its calls. Empty if there is no such process, if it is not that
+    task, or if it does not answer.
   """
   process = pathlib.Path(f'/proc/{pid}')
   with contextlib.suppress(OSError, ValueError):
     if (process / 'comm').read_text().strip() != _short(name):
       return []
-    # Of one that does not serve the signal would be the end.
+    # The signal would end a process that has not called `serve`.
     if not _catches(process):
       return []
     memory = next(
@@ -91,7 +93,7 @@ def _is_memory(descriptor: pathlib.Path) -> bool:
 
 
 def _read(memory: pathlib.Path) -> str:
-  """Returns what is written there, once no more comes."""
+  """Returns the text in the memory file once it grows no more."""
   deadline = time.monotonic() + _ANSWER_SECS
   before, text = None, ''
   while (not text or text != before) and time.monotonic() < deadline:

@@ -1,7 +1,7 @@
-"""Ends this process at a signal, however far it has come.
+"""Ends this process at a signal while it has no run that could stop in order.
 
-For the time in which there is no run that could stop in order. Standard library
-only, and quickly imported, so that it can come first.
+It uses the standard library only and is quickly imported, so that a program can
+begin with it.
 """
 
 import atexit
@@ -11,29 +11,29 @@ import signal
 import sys
 import threading
 
-# Ctrl-C, a service manager, a terminal that is gone.
+# Sent by Ctrl-C, by a service manager, and when the terminal is closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _undoing = []
 
 
 def begin():
-  """Has each of the signals end this process from now on: 128 + its number.
+  """Has each of the signals end this process from now on.
 
-  Raises nothing: Python would have an error which comes up inside a callback of
-  a library written in C++ printed and forgotten, and the signal with it.
+  The exit code is 128 and the signal's number. The handler ends the process
+  directly instead of raising an error: if Python is inside a callback from a
+  C++ library, it prints an error and goes on, and the signal would be lost.
   """
   for signum in SIGNALS:
-    # Whoever started this with a signal ignored (nohup, a shell's `&`) meant
-    # it.
+    # A signal that was ignored from the start (nohup, a shell's `&`) stays so.
     if signal.getsignal(signum) is not signal.SIG_IGN:
       signal.signal(signum, _end)
-  # Whoever starts this may have held them back until now.
+  # The process that started this one may have blocked them.
   signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 def give_up():
-  """Leaves the signals to Python, and to whoever handles them next."""
+  """Gives the signals back to Python's own handlers."""
   for signum in SIGNALS:
     if signal.getsignal(signum) is _end:
       is_interrupt = signum == signal.SIGINT
@@ -43,11 +43,11 @@ def give_up():
 
 @contextlib.contextmanager
 def undoing(undo):
-  """Has a signal that ends this process meanwhile call `undo()` first.
+  """Has `undo()` called if a signal ends this process within the context.
 
   Args:
-    undo: takes back what was done so far. It may come at any moment, before
-      that was done too, and has to be quick.
+    undo: takes back what is done within the context. It may be called at any
+      moment, even before anything is done, and must be quick.
   """
   _undoing.append(undo)
   try:
@@ -58,11 +58,15 @@ def undoing(undo):
 
 @contextlib.contextmanager
 def holding_back():
-  """Has signals wait meanwhile; yields what tells whether one has come.
+  """Holds the signals back within the context, and then restores handlers.
 
-  For the start of a library in C++ that would take them over: its threads never
-  get one, and whoever handled them before does so again afterwards. Does
-  nothing outside the main thread, which has the handlers.
+  It is for the start of a C++ library that would replace the handlers: threads
+  that the library starts never get the signals, and afterwards the handlers are
+  those of before. Outside the main thread, to which handlers belong, it does
+  nothing.
+
+  Yields:
+    A function that returns whether one of the signals has come.
   """
   if threading.current_thread() is not threading.main_thread():
     yield lambda: False
@@ -79,7 +83,7 @@ def holding_back():
 
 
 def exit_code(error):
-  """Returns the exit code that a `SystemExit` asks for, and prints its text."""
+  """Returns the exit code of a `SystemExit`, and prints its text if any."""
   if error.code is None or isinstance(error.code, int):
     return error.code or 0
   print(error.code, file=sys.stderr)
@@ -87,19 +91,19 @@ def exit_code(error):
 
 
 def leave(exit_code):
-  """Ends the process as Python does, but before modules are torn down.
+  """Ends the process as Python does, but without tearing modules down.
 
-  Where daemon threads still call into gRPC, TensorFlow or JAX, that aborts
-  ("terminate called without an active exception"); and signals would no longer
-  be handled, which for a while may be hundreds of milliseconds.
+  If daemon threads still call gRPC, TensorFlow or JAX, tearing down aborts the
+  process ("terminate called without an active exception"). It may also take
+  hundreds of milliseconds, in which signals are not handled.
 
   Args:
-    exit_code: of the process.
+    exit_code: the exit code of the process.
   """
-  threading._shutdown()  # Joins what is not a daemon.
+  threading._shutdown()  # Joins the threads that are not daemons.
   atexit._run_exitfuncs()
   for stream in (sys.stdout, sys.stderr):
-    # Nobody may be left to read it.
+    # The process that read it may be gone.
     with contextlib.suppress(OSError, ValueError):
       stream.flush()
   os._exit(exit_code)
@@ -108,7 +112,7 @@ def leave(exit_code):
 def _end(signum, frame):
   del frame
   for undo in reversed(_undoing):
-    # It is of no use to say what went wrong, and to whom: it ends.
+    # The process ends whatever goes wrong here.
     with contextlib.suppress(Exception):
       undo()
   os._exit(128 + signum)

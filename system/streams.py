@@ -1,6 +1,7 @@
 """Standard streams that a process can always write to.
 
-Standard library only, and quickly imported, so that it can come first.
+It uses the standard library only and is quickly imported, so that a program can
+begin with it.
 """
 
 import io
@@ -10,13 +11,13 @@ import sys
 
 
 class _Lenient(io.FileIO):
-  """Drops what nobody can take: a reader that has gone, a disk that is full."""
+  """Drops what cannot be written, as when the reader is gone or a disk full."""
 
   def write(self, data):
     try:
       written = super().write(data)
       while written is None:
-        # Somebody who shares it has it not wait.
+        # Another process that shares it has made it non-blocking.
         select.select([], [self], [])
         written = super().write(data)
     except OSError:
@@ -25,12 +26,12 @@ class _Lenient(io.FileIO):
 
 
 def open_lenient(descriptor, encoding='utf-8', errors='replace', closefd=False):
-  """Returns a text stream to a descriptor; what it cannot take is dropped.
+  """Returns a text stream to a descriptor; it drops what cannot be written.
 
   Args:
-    descriptor: of a file, pipe or terminal.
-    encoding: of the text.
-    errors: what becomes of what that has no bytes for.
+    descriptor: file descriptor of a file, pipe or terminal.
+    encoding: the encoding of the text.
+    errors: what becomes of characters that the encoding lacks, as for `open`.
     closefd: whether the descriptor is closed with the stream.
   """
   raw = _Lenient(descriptor, 'w', closefd=closefd)
@@ -40,22 +41,22 @@ def open_lenient(descriptor, encoding='utf-8', errors='replace', closefd=False):
 
 
 def takes_controls(stream):
-  """Whether a stream is a terminal that is said to do more than print."""
+  """Returns whether a stream is a terminal that obeys control sequences."""
   terminal = os.environ.get('TERM', '')
   return stream.isatty() and terminal not in ('', 'dumb', 'unknown')
 
 
 def takes_colours(stream):
-  """Whether a stream is a terminal on which the user wants colours."""
+  """Returns whether a stream is a terminal on which the user wants colours."""
   # https://no-color.org
   return takes_controls(stream) and not os.environ.get('NO_COLOR')
 
 
 def begin():
-  """Makes standard output and standard error such streams.
+  """Replaces standard output and standard error by such streams.
 
-  One that is closed leads nowhere from now on: the next file to be opened would
-  else be taken for it.
+  A standard stream that is closed is opened to `/dev/null`. Otherwise the next
+  file that is opened would get its descriptor, and with it what is printed.
   """
   for descriptor in range(3):
     try:

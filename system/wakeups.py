@@ -1,4 +1,4 @@
-"""What signal handlers and other threads have for the loop of a run."""
+"""Wakes the loop of a run when a signal comes or another thread asks for it."""
 
 import collections
 import contextlib
@@ -12,10 +12,10 @@ _SAME_INTERRUPT_SECS = 0.5
 
 
 class Signals:
-  """Tells one signal from several.
+  """Counts the signals that ask for the end of a run.
 
   Attributes:
-    interrupts: how often the user has asked for an end.
+    interrupts: the number of times that the user has pressed Ctrl-C.
   """
 
   def __init__(self):
@@ -23,10 +23,10 @@ class Signals:
     self._interrupted_at = float('-inf')
 
   def counts(self, signum: int) -> bool:
-    """Takes a signal in; returns whether it is not the same one again."""
+    """Counts a signal; returns False if it is the last Ctrl-C come twice."""
     if signum == signal.SIGINT:
       now = time.monotonic()
-      # A wrapper may pass on what a terminal has sent to all already.
+      # A terminal sends it to all processes, and a wrapper may pass it on too.
       if now - self._interrupted_at < _SAME_INTERRUPT_SECS:
         return False
       self._interrupted_at = now
@@ -35,9 +35,10 @@ class Signals:
 
 
 class Wakeups:
-  """A pipe that wakes the loop."""
+  """A pipe that wakes the loop, which selects on it."""
 
   def __init__(self):
+    """Handles no signals yet."""
     self._signals = collections.deque()
     self._reader, self._writer = os.pipe()
     os.set_blocking(self._reader, False)
@@ -47,6 +48,7 @@ class Wakeups:
     return self._reader
 
   def wake(self) -> None:
+    """Wakes the loop; any thread may call it."""
     # A full pipe wakes the loop as well.
     with contextlib.suppress(BlockingIOError):
       os.write(self._writer, b'w')
@@ -62,14 +64,13 @@ class Wakeups:
 
   @contextlib.contextmanager
   def handling(self, signals: Sequence[int]) -> Iterator[None]:
-    """Takes in signals meanwhile, if this is the main thread."""
+    """Has these signals wake the loop, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread():
       yield
       return
     previous = {}
     for signum in signals:
-      # Whoever started this with a signal ignored (nohup, a shell's `&`) meant
-      # it.
+      # One that was ignored from the start (nohup, a shell's `&`) stays so.
       if signal.getsignal(signum) is not signal.SIG_IGN:
         previous[signum] = signal.signal(signum, self._on_signal)
     try:
@@ -77,7 +78,7 @@ class Wakeups:
     finally:
       for signum, handler in previous.items():
         signal.signal(signum, handler or signal.SIG_DFL)
-      # What came too late for the loop is not lost.
+      # Signals that came too late for the loop go to the handlers of before.
       for signum in self.take():
         signal.raise_signal(signum)
 

@@ -1,1 +1,1 @@
-"""A launcher and its nodes on several machines."""
+"""A run over several nodes: a daemon on each, and the launcher's side of it."""

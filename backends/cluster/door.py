@@ -44,8 +44,10 @@ class Door:
   """Accepts connections, and keeps those of daemons that know the key.
 
   One thread serves all of them. If there are too many that have not shown the
-  key yet, it closes the one that has been silent the longest, so that a daemon
-  always gets in.
+  key yet, it closes the oldest of these, so that a daemon always gets in.
+
+  Attributes:
+    port: the port that it listens on.
   """
 
   def __init__(self, key: bytes, port: int = 0):
@@ -92,11 +94,12 @@ class Door:
       if name in self._waiting:
         return self._waiting.pop(name)
     raise links.NoDaemonError(
-      f'No daemon for {name} has joined within {timeout:.0f} s. What starts it '
-      'says why.'
+      f'No daemon for {name} has joined within {timeout:.0f} s. The '
+      'engine that starts it says why.'
     )
 
   def close(self) -> None:
+    """Lets no daemon in any more; connections that it gave away stay open."""
     with self._arrival:
       self._is_closed = True
       self._arrival.notify_all()
@@ -113,10 +116,10 @@ class Door:
           self._accept()
         elif key.data in self._guests:
           self._hear(key.data)
-      self._show_out_the_late()
+      self._close_late_guests()
     self._listener.close()
     while self._guests:
-      self._show_out(self._guests[0])
+      self._close_guest(self._guests[0])
     self._selector.close()
 
   def _accept(self) -> None:
@@ -125,7 +128,7 @@ class Door:
     except OSError as e:
       if e.errno in _NO_ROOM:
         if self._guests:
-          self._show_out(self._guests[0])
+          self._close_guest(self._guests[0])
         else:
           time.sleep(_POLL_SECS)
       return
@@ -138,28 +141,28 @@ class Door:
     try:
       client.send(challenged)
     except OSError:
-      self._show_out(guest)
+      self._close_guest(guest)
     same = [each for each in self._guests if each.host == host]
     if len(same) > _MAX_GUESTS_OF_HOST:
-      self._show_out(same[0])
+      self._close_guest(same[0])
     elif len(self._guests) > _MAX_GUESTS:
-      self._show_out(self._guests[0])
+      self._close_guest(self._guests[0])
 
   def _hear(self, guest: _Guest) -> None:
     try:
       heard = guest.client.recv(handshake.MAX_BYTES)
       guest.said += heard
       if not heard or len(guest.said) > handshake.MAX_BYTES:
-        raise handshake.StrangerError('it has said no line')
+        raise handshake.StrangerError('it has sent no line')
       if b'\n' not in heard:
         return
       welcomed = handshake.welcome(self._key, guest.challenged, guest.said)
       name = handshake.name_of(guest.said)
-      self._leave(guest)
+      self._release(guest)
       link = links.TcpLink(guest.client, guest.host)
       guest.client.sendall(welcomed)
     except (OSError, ValueError, LookupError):
-      self._show_out(guest)
+      self._close_guest(guest)
       return
     with self._arrival:
       before = self._inside.get(name)
@@ -169,16 +172,17 @@ class Door:
       # The end of a lost daemon may show much later than its successor comes.
       before.cut()
 
-  def _show_out_the_late(self) -> None:
+  def _close_late_guests(self) -> None:
     now = time.monotonic()
     while self._guests and self._guests[0].deadline < now:
-      self._show_out(self._guests[0])
+      self._close_guest(self._guests[0])
 
-  def _show_out(self, guest: _Guest) -> None:
-    self._leave(guest)
+  def _close_guest(self, guest: _Guest) -> None:
+    self._release(guest)
     guest.client.close()
 
-  def _leave(self, guest: _Guest) -> None:
+  def _release(self, guest: _Guest) -> None:
+    """Forgets a guest; its socket stays open."""
     if guest in self._guests:
       self._guests.remove(guest)
       self._selector.unregister(guest.client)
@@ -238,5 +242,5 @@ def _receive_line(client: socket.socket, deadline: float) -> bytes:
       )
     line += byte
     if len(line) > handshake.MAX_BYTES:
-      raise ConnectionError('it says what no launcher does')
+      raise ConnectionError('it sends what no launcher does')
   return line

@@ -1,1 +1,1 @@
-"""One process of a run: how it starts, and what it is told."""
+"""The processes of tasks on one machine, and the zygote that starts them."""

@@ -1,1 +1,1 @@
-"""The launcher, which watches over the tasks of a run."""
+"""The launcher: it starts, restarts and stops the tasks of a run."""

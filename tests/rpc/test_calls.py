@@ -159,7 +159,7 @@ def test_who_only_connects_takes_no_thread_and_keeps_nobody_out():
     assert _Client(server.address, call_timeout=_LIVING).name() == 'name'
     # That of the client that was let in.
     assert threading.active_count() <= before + 1
-    assert len(server._door._greetings) <= 64
+    assert len(server._admission._greetings) <= 64
 
 
 def test_a_client_for_whom_there_is_no_thread_may_come_again(monkeypatch):
