@@ -20,7 +20,8 @@ _DASHES = ('', '7 3', '2 3')
 _WIDTH, _HEIGHT = 420, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 404, 10, 224
 _NUM_TICKS = 5
-# Beyond this ratio a curve of positive values hides in a corner.
+# If the highest value is more than so many times the lowest, low values would
+# be flat against the axis.
 _LOG_RATIO = 100.0
 _TINY = 1e-3
 _UNITS = ((1e9, 'G'), (1e6, 'M'), (1e3, 'k'))

@@ -4,7 +4,7 @@ import csv
 import itertools
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from run_files import damage, metric_names
 
@@ -73,11 +73,38 @@ def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
   return newest
 
 
+def by_time(files: list[list[Row]]) -> list[Row]:
+  """Returns the rows of several files in the order of writing."""
+  rows = itertools.chain.from_iterable(files)
+  return sorted(rows, key=lambda row: row.get(metric_names.TIME, 0.0))
+
+
+def column(rows: list[Row], name: str) -> list[float]:
+  """Returns the values of a column, of the rows that have it."""
+  return [row[name] for row in rows if name in row]
+
+
 def _rows(path: pathlib.Path, content: bytes) -> list[Row]:
+  """Returns the rows in a file's content."""
+  # A DictReader would take twice as long, and files may be long.
+  rows = csv.reader(_text(path, content).splitlines())
   try:
-    return list(parse(_text(path, content)))
+    header = next(rows, [])
+    return [_row(header, cells) for cells in rows if cells]
   except csv.Error as e:
     raise _damaged(path, e) from None
+
+
+def _row(header: Sequence[str], cells: Sequence[str]) -> Row:
+  numbers = zip(header, map(_number, cells), strict=False)
+  return {name: number for name, number in numbers if number is not None}
+
+
+def _number(text: str) -> float | None:
+  try:
+    return float(text) if text else None
+  except ValueError:
+    return None
 
 
 def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
@@ -117,32 +144,3 @@ def _damaged(path: pathlib.Path, reason: object) -> damage.DamagedError:
   return damage.DamagedError(
     f'{path} is damaged: {reason}. Mend it, or remove it, and its rows are lost'
   )
-
-
-def by_time(files: list[list[Row]]) -> list[Row]:
-  """Returns the rows of several files in the order of writing."""
-  rows = itertools.chain.from_iterable(files)
-  return sorted(rows, key=lambda row: row.get(metric_names.TIME, 0.0))
-
-
-def column(rows: list[Row], name: str) -> list[float]:
-  """Returns the values of a column, of the rows that have it."""
-  return [row[name] for row in rows if name in row]
-
-
-def parse(text: str) -> Iterator[Row]:
-  """Yields the rows of a file's text, without a last one that was cut short."""
-  whole = text[: text.rfind('\n') + 1]
-  # A DictReader would take twice as long, and files may be long.
-  rows = csv.reader(whole.splitlines())
-  header = next(rows, [])
-  for row in filter(None, rows):
-    numbers = zip(header, map(_number, row), strict=False)
-    yield {name: number for name, number in numbers if number is not None}
-
-
-def _number(text: str) -> float | None:
-  try:
-    return float(text) if text else None
-  except ValueError:
-    return None

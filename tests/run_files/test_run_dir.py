@@ -1,13 +1,14 @@
 """A run directory belongs to one process at a time."""
 
+import pathlib
 import subprocess
 import sys
 
 import pytest
 
 from run_files import run_dir
-from tests.e2e import runs
 
+_ROOT = pathlib.Path(__file__).parents[2]
 _LOCK = """
 import pathlib, sys
 from run_files import run_dir
@@ -21,7 +22,7 @@ def test_a_directory_is_locked_until_its_process_ends(tmp_path):
   assert not run_dir.is_locked(tmp_path)
   with subprocess.Popen(
     [sys.executable, '-c', _LOCK, str(tmp_path)],
-    cwd=runs.ROOT,
+    cwd=_ROOT,
     stdin=subprocess.PIPE,
     stdout=subprocess.PIPE,
     text=True,
