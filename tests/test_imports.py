@@ -33,7 +33,7 @@ _BELOW = {
   'cli': (*_GRAPH, 'policies', 'backends', 'view', 'watchdog', 'tools'),
   'launch': ('cli', 'programs', 'backends', 'run_files', 'system', 'tools'),
   'benchmarks': (*_GRAPH, 'policies', 'watchdog'),
-  'docs': _GRAPH,
+  'docs': (*_GRAPH, 'cli'),
 }
 
 _MAX_FILES, _MAX_LINES, _MAX_FUNCTION_LINES = 15, 300, 50
