@@ -10,7 +10,6 @@
 """
 
 import ast
-import base64
 import functools
 import json
 import logging
@@ -95,14 +94,16 @@ def _code(cell: dict) -> str:
   source = ''.join(cell['source'])
   language = 'console' if source.startswith('!') else 'python'
   parts = [f'```{language}\n{source}\n```']
+  printed = ''
   for output in cell['outputs']:
     data = output.get('data', {'text/plain': output.get('text', [])})
     if 'image/png' in data:
-      image = base64.b64decode(data['image/png'])
-      text = base64.b64encode(image).decode()
-      parts.append(f'![Output](data:image/png;base64,{text})')
+      image = ''.join(data['image/png']).replace('\n', '')
+      parts.append(f'![What the cell draws](data:image/png;base64,{image})')
     else:
-      parts.append(f'```text\n{"".join(data["text/plain"]).rstrip()}\n```')
+      printed += ''.join(data['text/plain'])
+  if printed:
+    parts.append(f'``` {{ .text .output }}\n{printed.rstrip()}\n```')
   return '\n\n'.join(parts)
 
 

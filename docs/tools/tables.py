@@ -71,7 +71,7 @@ def _help(verb: str) -> str:
   parser = argparse.ArgumentParser(
     prog=f'launch.py {verb}',
     description=module.__doc__,
-    formatter_class=functools.partial(argparse.HelpFormatter, width=100),
+    formatter_class=functools.partial(argparse.HelpFormatter, width=78),
   )
   module.add_arguments(parser)
   return f'### {verb}\n\n```text\n{parser.format_help().rstrip()}\n```'
