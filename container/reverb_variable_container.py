@@ -5,6 +5,7 @@ share a table with this one. With each value travels its version, in the item's
 priority, where TF-Agents' clients have 1.
 """
 
+import dataclasses
 import functools
 import time
 from collections.abc import Iterable, Sequence
@@ -98,7 +99,7 @@ class ReverbVariableContainer:
 
   def metrics(self) -> dict[str, float]:
     """Returns `ContainerMetrics` by name."""
-    return vars(self._metrics).copy()
+    return dataclasses.asdict(self._metrics)
 
   def push(
     self,

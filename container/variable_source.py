@@ -41,14 +41,13 @@ class VariableSource(core.VariableSource):
     Args:
       container: The container to read through.
       table: The table's name.
-      refresh_seconds: Seconds between two reads by an own thread, so that only
-        the first `get_variables` waits; None to read in each call.
+      refresh_seconds: Seconds between two reads in a background thread, so that
+        only the first `get_variables` waits; None to read in each call.
     """
     self._container = container
     self._table = table
     self._lock = threading.Lock()
     self._snapshot = container_lib.Snapshot(0, None)
-    self._in_use_since = 0.0
     self._failure: Exception | None = None
     self._unknown: KeyError | None = None
     self._refresh_seconds = refresh_seconds

@@ -3,13 +3,14 @@
 import threading
 import time
 
+import compat  # noqa: F401
+
 import numpy as np
 import pytest
+from acme.jax import variable_utils
 
 import container
 from tests.container import servers
-
-from acme.jax import variable_utils  # isort: skip
 
 
 def make(n):
