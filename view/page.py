@@ -12,7 +12,8 @@ from rich import text
 
 from reverb_wire import table_info
 from run_files import screen, status
-from view import frame, sparkline
+from view import frame as frame_lib
+from view import sparkline
 
 Text = text.Text
 
@@ -43,25 +44,25 @@ _STYLES = {
 }
 
 
-def render(run: frame.Frame, width: int, height: int) -> list[Text]:
+def render(frame: frame_lib.Frame, width: int, height: int) -> list[Text]:
   """Returns the lines of the view.
 
   Args:
-    run: what to show.
+    frame: what to show.
     width: how many columns a line may have.
     height: how many lines there may be. If the tasks do not fit, those of a
       role become one line, followed by a few that misbehave.
   """
   width = min(width, _MAX_WIDTH)
-  head = [_title(run, width), _progress(run, width), Text()]
+  head = [_title(frame, width), _progress(frame, width), Text()]
   foot = [
     Text(),
-    *(_table(table, len(run.tables) == 1) for table in run.tables),
-    _learner_time(run.learner_time),
-    _returns(run, width),
+    *(_table(table, len(frame.tables) == 1) for table in frame.tables),
+    _learner_time(frame.learner_time),
+    _returns(frame, width),
   ]
   room = height - len(head) - len(foot)
-  tasks = list(_tasks(run, room))[: max(room, 0)]
+  tasks = list(_tasks(frame, room))[: max(room, 0)]
   lines = [*head, *tasks, *foot][:height]
   for line in lines:
     line.rstrip()
@@ -70,27 +71,27 @@ def render(run: frame.Frame, width: int, height: int) -> list[Text]:
   return lines
 
 
-def _title(run: frame.Frame, width: int) -> Text:
-  phase = f'{run.phase} {screen.duration(run.elapsed):>8}'
-  if run.exit_code is not None:
-    phase = f'{run.phase} with exit code {run.exit_code}'
-    phase += f' after {screen.duration(run.elapsed)}'
-  title = Text(run.goal.title, 'bold')
+def _title(frame: frame_lib.Frame, width: int) -> Text:
+  phase = f'{frame.phase} {screen.duration(frame.elapsed):>8}'
+  if frame.exit_code is not None:
+    phase = f'{frame.phase} with exit code {frame.exit_code}'
+    phase += f' after {screen.duration(frame.elapsed)}'
+  title = Text(frame.goal.title, 'bold')
   title.truncate(width - len(phase) - 2, overflow='ellipsis', pad=True)
-  style = 'bold red' if run.exit_code else _STYLES.get(run.phase, '')
+  style = 'bold red' if frame.exit_code else _STYLES.get(frame.phase, '')
   return Text().append(title).append('  ').append(phase, style)
 
 
-def _progress(run: frame.Frame, width: int) -> Text:
-  total = f'{run.goal.num_steps:,}'
-  done = min(run.steps / run.goal.num_steps, 1.0)
-  rate = '-' if run.rate is None else f'{run.rate:,.0f}'
+def _progress(frame: frame_lib.Frame, width: int) -> Text:
+  total = f'{frame.goal.num_steps:,}'
+  done = min(frame.steps / frame.goal.num_steps, 1.0)
+  rate = '-' if frame.rate is None else f'{frame.rate:,.0f}'
   left = ''
-  if run.phase == status.RunState.RUNNING and run.seconds_left is not None:
-    left = f'{screen.duration(math.ceil(run.seconds_left))} left'
-  steps = f'{run.steps:>{len(total)},} of {total}'
+  if frame.phase == status.RunState.RUNNING and frame.seconds_left is not None:
+    left = f'{screen.duration(math.ceil(frame.seconds_left))} left'
+  steps = f'{frame.steps:>{len(total)},} of {total}'
   numbers = f'  {steps}  {done:4.0%}  {rate:>6}/s{left:>13}'
-  line = _label('actor steps' if run.goal.has_actors else 'learner steps')
+  line = _label('actor steps' if frame.goal.has_actors else 'learner steps')
   return line + _bar(done, width - len(line) - len(numbers)).append(numbers)
 
 
@@ -102,17 +103,17 @@ def _bar(part: float, width: int) -> Text:
   return bar.append('─' * (width - full), 'dim')
 
 
-def _tasks(run: frame.Frame, room: int) -> Iterator[Text]:
-  if not run.tasks:
+def _tasks(frame: frame_lib.Frame, room: int) -> Iterator[Text]:
+  if not frame.tasks:
     yield Text('The program is being made, and its tasks start next.', 'dim')
     return
   by_label = collections.defaultdict(list)
-  for task in run.tasks:
+  for task in frame.tasks:
     by_label[task.label].append(task)
   names = [name for name, _, _ in _COLUMNS]
   yield _row('task', names, 'dim', 'dim')
   # One line more has the names of the columns.
-  fit = len(run.tasks) + 1 <= room
+  fit = len(frame.tasks) + 1 <= room
   for tasks in by_label.values():
     if fit or len(tasks) == 1:
       yield from map(_task, tasks)
@@ -120,7 +121,7 @@ def _tasks(run: frame.Frame, room: int) -> Iterator[Text]:
       yield from _many(tasks)
 
 
-def _task(task: frame.Task) -> Text:
+def _task(task: frame_lib.Task) -> Text:
   cells = [
     task.state,
     _number(task.steps_per_second),
@@ -132,7 +133,7 @@ def _task(task: frame.Task) -> Text:
   return _row(task.name, cells, _STYLES.get(task.state, 'dim'))
 
 
-def _many(tasks: Sequence[frame.Task]) -> Iterator[Text]:
+def _many(tasks: Sequence[frame_lib.Task]) -> Iterator[Text]:
   """Yields a line for the tasks of a role, and one for each that misbehaves."""
   states = [task.state for task in tasks]
   is_same = len({*states}) == 1
@@ -191,7 +192,7 @@ def _table(table: table_info.TableInfo, is_only: bool) -> Text:
   return line
 
 
-def _learner_time(time: frame.LearnerTime | None) -> Text:
+def _learner_time(time: frame_lib.LearnerTime | None) -> Text:
   line = _label('learner time')
   if time is None:
     return line.append('-')
@@ -202,15 +203,15 @@ def _learner_time(time: frame.LearnerTime | None) -> Text:
   )
 
 
-def _returns(run: frame.Frame, width: int) -> Text:
-  line = _label('return' if run.evaluated else 'actor return')
-  if not run.returns:
+def _returns(frame: frame_lib.Frame, width: int) -> Text:
+  line = _label('return' if frame.evaluated else 'actor return')
+  if not frame.returns:
     return line.append('-')
-  finite = filter(math.isfinite, run.returns)
+  finite = filter(math.isfinite, frame.returns)
   best = _number(max(finite, default=None), 1) or '-'
-  last = _number(run.returns[-1], 1)
+  last = _number(frame.returns[-1], 1)
   line.append(f'last {last:>10}  best {best:>10}  ')
-  drawn = sparkline.sparkline(run.returns, width - len(line))
+  drawn = sparkline.sparkline(frame.returns, width - len(line))
   return line.append(drawn, 'cyan')
 
 

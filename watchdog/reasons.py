@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from run_files import status
-from watchdog import servers, snapshot
+from watchdog import servers
+from watchdog import snapshot as snapshot_lib
 
 # The roles that call each role's servers.
 _CLIENTS = {
@@ -36,14 +37,19 @@ class Reason(NamedTuple):
   waiters: Sequence[str] = ()
 
 
-def find(run: snapshot.Snapshot) -> list[Reason]:
+def find(snapshot: snapshot_lib.Snapshot) -> list[Reason]:
   """Returns what holds a run up, causes before their effects."""
-  return [*_tasks(run), *_silent(run), *_weights(run), *_replay(run)]
+  return [
+    *_tasks(snapshot),
+    *_silent(snapshot),
+    *_weights(snapshot),
+    *_replay(snapshot),
+  ]
 
 
-def _tasks(run: snapshot.Snapshot) -> Iterator[Reason]:
-  for name, task in run.tasks.items():
-    waiters = _waiters(run, task.label)
+def _tasks(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
+  for name, task in snapshot.tasks.items():
+    waiters = _waiters(snapshot, task.label)
     waits = f' {_wait(waiters)} for it.' if waiters else ''
     log = f'Its output is in logs/{name.replace("/", "_")}.log.'
     if task.state == status.TaskState.BACKOFF:
@@ -63,16 +69,16 @@ def _tasks(run: snapshot.Snapshot) -> Iterator[Reason]:
       yield Reason(f'start {name}', f'{name} is {task.state}.{waits}', waiters)
 
 
-def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
-  for name, address in run.silent.items():
-    task = run.tasks[name]
+def _silent(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
+  for name, address in snapshot.silent.items():
+    task = snapshot.tasks[name]
     pid = task.pid
-    waiters = _waiters(run, task.label)
+    waiters = _waiters(snapshot, task.label)
     waits = f' {_wait(waiters)} for it.' if waiters else ''
     if _is_suspended(pid):
       waiters = [name, *waiters]
       out = f'Its process {pid} is suspended; `kill -CONT {pid}` wakes it.'
-    elif (uptime := run.status.uptime(task)) < _STARTING_SECONDS:
+    elif (uptime := snapshot.status.uptime(task)) < _STARTING_SECONDS:
       out = f'Its process {pid} started {uptime:.0f} s ago.'
     else:
       out = (
@@ -87,11 +93,11 @@ def _silent(run: snapshot.Snapshot) -> Iterator[Reason]:
     )
 
 
-def _weights(run: snapshot.Snapshot) -> Iterator[Reason]:
-  readers = [*run.with_label('actor'), *run.with_label('evaluator')]
-  learners = run.with_label('learner')
-  for server in run.with_label('variable_server'):
-    for table, *_ in run.tables.get(server, ()):
+def _weights(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
+  readers = [*snapshot.with_label('actor'), *snapshot.with_label('evaluator')]
+  learners = snapshot.with_label('learner')
+  for server in snapshot.with_label('variable_server'):
+    for table, *_ in snapshot.tables.get(server, ()):
       if not table.size:
         yield Reason(
           f'empty {server} {table.name}',
@@ -101,18 +107,21 @@ def _weights(run: snapshot.Snapshot) -> Iterator[Reason]:
         )
 
 
-def _replay(run: snapshot.Snapshot) -> Iterator[Reason]:
-  for server in run.with_label('replay'):
-    for waiting in run.tables.get(server, ()):
-      yield from _limited(run, server, waiting)
+def _replay(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
+  for server in snapshot.with_label('replay'):
+    for waiting in snapshot.tables.get(server, ()):
+      yield from _limited(snapshot, server, waiting)
 
 
 def _limited(
-  run: snapshot.Snapshot, server: str, waiting: servers.Waiting
+  snapshot: snapshot_lib.Snapshot, server: str, waiting: servers.Waiting
 ) -> Iterator[Reason]:
   table = waiting.table
   where = f"{server}'s table {table.name!r}"
-  learners, actors = run.with_label('learner'), run.with_label('actor')
+  learners, actors = (
+    snapshot.with_label('learner'),
+    snapshot.with_label('actor'),
+  )
   rule = table.describe()
   if table.never_fills:
     yield Reason(
@@ -151,9 +160,11 @@ def _limited(
     )
 
 
-def _waiters(run: snapshot.Snapshot, label: str) -> list[str]:
+def _waiters(snapshot: snapshot_lib.Snapshot, label: str) -> list[str]:
   return [
-    name for role in _CLIENTS.get(label, ()) for name in run.with_label(role)
+    name
+    for role in _CLIENTS.get(label, ())
+    for name in snapshot.with_label(role)
   ]
 
 

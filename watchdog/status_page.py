@@ -8,7 +8,8 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from run_files import metric_names, metrics, screen, status
-from watchdog import reasons, snapshot, stuck
+from watchdog import reasons, stuck
+from watchdog import snapshot as snapshot_lib
 
 _COLUMNS = (
   *('task', 'state', 'pid', 'uptime', 'restarts', 'address', 'steps/s'),
@@ -34,27 +35,33 @@ def page(run_dir: str | pathlib.Path) -> str:
   Raises:
     FileNotFoundError: no run has written its status there.
   """
-  run = snapshot.take(run_dir)
-  lines = [f'{run_dir}: {_state(run)}', '', *_table(run), '', *_facts(run)]
-  if run.status.alive:
-    found = reasons.find(run)
-    found = [*stuck.find(run, found, _STUCK_AFTER), *found]
+  snapshot = snapshot_lib.take(run_dir)
+  lines = [
+    f'{run_dir}: {_state(snapshot)}',
+    '',
+    *_table(snapshot),
+    '',
+    *_facts(snapshot),
+  ]
+  if snapshot.status.alive:
+    found = reasons.find(snapshot)
+    found = [*stuck.find(snapshot, found, _STUCK_AFTER), *found]
     lines += ['', 'who waits for whom' if found else 'nobody waits']
     lines += [f'  {reason.text}' for reason in found]
   return '\n'.join(lines)
 
 
-def _state(run: snapshot.Snapshot) -> str:
-  launcher = run.status.launcher
-  if run.status.alive:
+def _state(snapshot: snapshot_lib.Snapshot) -> str:
+  launcher = snapshot.status.launcher
+  if snapshot.status.alive:
     return f'{launcher.state}, launcher {launcher.pid}'
   if launcher.state == status.RunState.ENDED:
     return f'ended with exit code {launcher.exit_code}'
   return f'its launcher {launcher.pid} was killed'
 
 
-def _table(run: snapshot.Snapshot) -> list[str]:
-  rows = [_COLUMNS, *(_task(run, name) for name in run.tasks)]
+def _table(snapshot: snapshot_lib.Snapshot) -> list[str]:
+  rows = [_COLUMNS, *(_task(snapshot, name) for name in snapshot.tasks)]
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
   return ['  ' + _line(row, widths) for row in rows]
 
@@ -67,15 +74,15 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
   return '  '.join(cells).rstrip()
 
 
-def _task(run: snapshot.Snapshot, name: str) -> tuple[str, ...]:
-  task = run.tasks[name]
-  row = run.rows.get(name, [{}])[-1:] or [{}]
-  alive = run.status.alive
+def _task(snapshot: snapshot_lib.Snapshot, name: str) -> tuple[str, ...]:
+  task = snapshot.tasks[name]
+  row = snapshot.rows.get(name, [{}])[-1:] or [{}]
+  alive = snapshot.status.alive
   state = 'gone' if not alive and task.state in _GONE else task.state
-  uptime = run.status.uptime(task)
+  uptime = snapshot.status.uptime(task)
   rate = metric_names.qualify(task.label, metric_names.STEPS_PER_SECOND)
   address = ' '.join(task.addresses) if alive else ''
-  if name in run.silent:
+  if name in snapshot.silent:
     address += ' (silent)'
   return (
     name,
@@ -96,17 +103,17 @@ def _weights(row: metrics.Row) -> str:
   return f'v{row[metric_names.WEIGHTS_VERSION]:.0f}, lag {lag:.0f}'
 
 
-def _facts(run: snapshot.Snapshot) -> Iterator[str]:
+def _facts(snapshot: snapshot_lib.Snapshot) -> Iterator[str]:
   for role, name in (
     ('actor', metric_names.ACTOR_STEPS),
     ('learner', metric_names.LEARNER_STEPS),
   ):
-    rate = run.rate(name) if run.status.alive else None
+    rate = snapshot.rate(name) if snapshot.status.alive else None
     rate = '' if rate is None else f'  {rate:,.0f} a second'
-    yield f'  {f"{role} steps":<17}  {run.count(name):,}{rate}'
+    yield f'  {f"{role} steps":<17}  {snapshot.count(name):,}{rate}'
   for label in ('replay', 'variable_server'):
-    for server in run.with_label(label):
-      for table, *_ in run.tables.get(server, ()):
+    for server in snapshot.with_label(label):
+      for table, *_ in snapshot.tables.get(server, ()):
         yield (
           f'  {server:<17}  {table.name}: {table.size:,} of '
           f'{table.max_size:,} items; {table.describe()}'

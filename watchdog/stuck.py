@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from run_files import metric_names, status
 from system import stacks
-from watchdog import reasons, snapshot
+from watchdog import reasons
+from watchdog import snapshot as snapshot_lib
 
 # The roles whose rows of metrics tell of steps.
 _ROLES = ('actor', 'learner')
@@ -18,12 +19,14 @@ _LOOP = ('nodes/worker.py', 'run'), ('threading.py', '_bootstrap_inner')
 
 
 def find(
-  run: snapshot.Snapshot, found: Sequence[reasons.Reason], stuck_after: float
+  snapshot: snapshot_lib.Snapshot,
+  found: Sequence[reasons.Reason],
+  stuck_after: float,
 ) -> list[reasons.Reason]:
   """Returns a reason for each task that is stuck, the first with their stacks.
 
   Args:
-    run: the run.
+    snapshot: the run.
     found: why tasks wait for others.
     stuck_after: the seconds without a step after which a task is stuck.
   """
@@ -31,11 +34,11 @@ def find(
   idle = {
     name: seconds
     for role in _ROLES
-    for name in run.with_label(role)
-    if name not in waiters and (seconds := _idle(run, name)) >= stuck_after
+    for name in snapshot.with_label(role)
+    if name not in waiters and (seconds := _idle(snapshot, name)) >= stuck_after
   }
   described = list(idle)[:_MAX_DESCRIBED]
-  result = [_describe(run, name, idle[name]) for name in described]
+  result = [_describe(snapshot, name, idle[name]) for name in described]
   if others := list(idle)[_MAX_DESCRIBED:]:
     result.append(
       reasons.Reason(
@@ -47,21 +50,21 @@ def find(
   return result
 
 
-def _idle(run: snapshot.Snapshot, name: str) -> float:
+def _idle(snapshot: snapshot_lib.Snapshot, name: str) -> float:
   """Returns the seconds since a task's newest row, or since its start."""
-  task = run.tasks[name]
-  uptime = run.status.uptime(task)
+  task = snapshot.tasks[name]
+  uptime = snapshot.status.uptime(task)
   if task.state != status.TaskState.RUNNING or uptime is None:
     return 0.0
-  rows = run.rows.get(name, ())
+  rows = snapshot.rows.get(name, ())
   newest = max((row.get(metric_names.TIME, 0.0) for row in rows), default=0.0)
   return min(uptime, time.time() - newest)
 
 
 def _describe(
-  run: snapshot.Snapshot, name: str, seconds: float
+  snapshot: snapshot_lib.Snapshot, name: str, seconds: float
 ) -> reasons.Reason:
-  pid = run.tasks[name].pid
+  pid = snapshot.tasks[name].pid
   where = _where(stacks.ask(pid, name))
   if where is None:
     where = f'`py-spy dump --pid {pid}` shows where it stands'

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from run_files import damage, metric_names, status
-from watchdog import reasons, snapshot, stuck
+from watchdog import reasons, stuck
+from watchdog import snapshot as snapshot_lib
 
 _POLL_SECONDS = 5.0
 # If nothing has changed, it says the same again after so long.
@@ -62,17 +63,17 @@ class Watchdog:
     while not self._closed.wait(poll):
       # A run has no status before its first process runs.
       with contextlib.suppress(OSError, damage.DamagedError):
-        self._look(snapshot.take(self._run_dir))
+        self._look(snapshot_lib.take(self._run_dir))
 
-  def _look(self, run: snapshot.Snapshot) -> None:
-    launcher = run.status.launcher
-    if not run.status.alive or launcher.state != status.RunState.RUNNING:
+  def _look(self, snapshot: snapshot_lib.Snapshot) -> None:
+    launcher = snapshot.status.launcher
+    if not snapshot.status.alive or launcher.state != status.RunState.RUNNING:
       self._seen.clear()
       return
     now = time.monotonic()
-    stalls = self._stalls(run, now)
-    waits = reasons.find(run)
-    idle = stuck.find(run, waits, self._stuck_after)
+    stalls = self._stalls(snapshot, now)
+    waits = reasons.find(snapshot)
+    idle = stuck.find(snapshot, waits, self._stuck_after)
     news = frozenset(reason.key for reason in idle)
     if not idle:
       news |= {stall.role for stall in stalls}
@@ -110,14 +111,16 @@ class Watchdog:
     for reason in causes:
       self._print(f'  {reason.text}' if stalls else reason.text)
 
-  def _stalls(self, run: snapshot.Snapshot, now: float) -> list['_Stall']:
+  def _stalls(
+    self, snapshot: snapshot_lib.Snapshot, now: float
+  ) -> list['_Stall']:
     """Returns the roles that have made no step for too long."""
-    learner_steps = run.count(metric_names.LEARNER_STEPS)
+    learner_steps = snapshot.count(metric_names.LEARNER_STEPS)
     stalls = [self._stall(now, 'learner', learner_steps, learner_steps)]
-    if run.with_label('actor'):  # An offline program has none.
-      actor_steps = run.count(metric_names.ACTOR_STEPS)
+    if snapshot.with_label('actor'):  # An offline program has none.
+      actor_steps = snapshot.count(metric_names.ACTOR_STEPS)
       # An actor that inserts makes steps, even if its rows are not written.
-      progress = actor_steps + run.inserts
+      progress = actor_steps + snapshot.inserts
       stalls.insert(0, self._stall(now, 'actor', progress, actor_steps))
     return [stall for stall in stalls if stall is not None]
 

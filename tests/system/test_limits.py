@@ -44,7 +44,7 @@ def test_a_watchdog_that_waits_in_a_library_holds_up_no_end(
     is_over.wait()
     raise FileNotFoundError
 
-  monkeypatch.setattr(watchdog.snapshot, 'take', look)
+  monkeypatch.setattr(watchdog.snapshot_lib, 'take', look)
   try:
     with watchdog.Watchdog(tmp_path, 0.01, print):
       assert waits.wait(20)
