@@ -118,10 +118,8 @@ def _limited(
 ) -> Iterator[Reason]:
   table = waiting.table
   where = f"{server}'s table {table.name!r}"
-  learners, actors = (
-    snapshot.with_label('learner'),
-    snapshot.with_label('actor'),
-  )
+  learners = snapshot.with_label('learner')
+  actors = snapshot.with_label('actor')
   rule = table.describe()
   if table.never_fills:
     yield Reason(

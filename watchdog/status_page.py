@@ -44,8 +44,8 @@ def page(run_dir: str | pathlib.Path) -> str:
     *_facts(snapshot),
   ]
   if snapshot.status.alive:
-    found = reasons.find(snapshot)
-    found = [*stuck.find(snapshot, found, _STUCK_AFTER), *found]
+    waits = reasons.find(snapshot)
+    found = [*stuck.find(snapshot, waits, _STUCK_AFTER), *waits]
     lines += ['', 'who waits for whom' if found else 'nobody waits']
     lines += [f'  {reason.text}' for reason in found]
   return '\n'.join(lines)

@@ -20,17 +20,17 @@ _LOOP = ('nodes/worker.py', 'run'), ('threading.py', '_bootstrap_inner')
 
 def find(
   snapshot: snapshot_lib.Snapshot,
-  found: Sequence[reasons.Reason],
+  waits: Sequence[reasons.Reason],
   stuck_after: float,
 ) -> list[reasons.Reason]:
   """Returns a reason for each task that is stuck, the first with their stacks.
 
   Args:
     snapshot: the run.
-    found: why tasks wait for others.
+    waits: why tasks wait for others.
     stuck_after: the seconds without a step after which a task is stuck.
   """
-  waiters = {name for reason in found for name in reason.waiters}
+  waiters = {name for reason in waits for name in reason.waiters}
   idle = {
     name: seconds
     for role in _ROLES
