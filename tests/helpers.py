@@ -1,4 +1,4 @@
-"""What the tests of real processes share."""
+"""Helpers of the tests that run real processes."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ MARKER = 'BACKENDS_TEST_RUN'
 
 
 class Lines:
-  """An `on_line` that keeps what it is given."""
+  """An `on_line` that keeps all lines."""
 
   def __init__(self):
     self.all = []
@@ -28,7 +28,7 @@ class Lines:
 
 
 def program(**functions):
-  """A program of `lp.PyNode`s; a list of functions is a group."""
+  """Returns a program of `lp.PyNode`s; a list of functions is a group."""
   result = lp.Program('test')
   for label, group in functions.items():
     with result.group(label):
@@ -45,7 +45,7 @@ def run(the_program, **config):
 
 
 def wait_until(condition, what, timeout=30.0):
-  """Returns the first true value of `condition()`."""
+  """Waits until `condition()` is true; returns its value."""
   deadline = time.monotonic() + timeout
   while not (value := condition()):
     if time.monotonic() > deadline:
@@ -55,7 +55,7 @@ def wait_until(condition, what, timeout=30.0):
 
 
 def marked(marker):
-  """The pids of living processes with `marker` in their environment."""
+  """Returns the pids of processes with the marker among their variables."""
   found = []
   for name in filter(str.isdigit, os.listdir('/proc')):
     with contextlib.suppress(OSError), open(f'/proc/{name}/environ', 'rb') as f:
@@ -110,10 +110,10 @@ class Launcher:
 
 @contextlib.contextmanager
 def launcher(main, directory, *args):
-  """A `Launcher` which is killed at the end if it is still there."""
-  it = Launcher(main, directory, *args)
+  """Yields a `Launcher`, which is killed at the end if it still runs."""
+  started = Launcher(main, directory, *args)
   try:
-    yield it
+    yield started
   finally:
-    it.process.kill()
-    it.process.communicate()
+    started.process.kill()
+    started.process.communicate()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from backends.process import channels
+from system import children
 
 # Environment variables of a launcher that daemons connect to: the port that it
 # listens on, and the path of the file with the run's key.
@@ -76,11 +77,7 @@ class PipeLink:
       self._process.stdin.close()
 
   def end(self, timeout: float) -> str:
-    try:
-      code = self._process.wait(timeout)
-    except subprocess.TimeoutExpired:
-      self._process.kill()
-      code = self._process.wait()
+    code = children.wait_or_kill(self._process, timeout)
     return f'has ended{f" with exit code {code}" if code else ""}'
 
 

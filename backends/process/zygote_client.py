@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from backends.process import bootstrap, channels, env_vars, messages
-from system import line_reader, linux, private_folder
+from system import children, line_reader, linux, private_folder
 
 _END_SECS = 10.0
 _MARKER = 'LAUNCHPAD_LOCAL_RUN'
@@ -86,11 +86,7 @@ class ZygoteClient:
       self.channel.send(message, descriptors)
 
   def wait(self) -> int:
-    try:
-      return self._process.wait(_END_SECS)
-    except subprocess.TimeoutExpired:
-      self._process.kill()
-      return self._process.wait()
+    return children.wait_or_kill(self._process, _END_SECS)
 
   def close(self, ready: bool, is_over: bool = True) -> None:
     del is_over

@@ -1,7 +1,9 @@
 """Runs the program with servers and learner on one host, all else on another.
 
-python -m tests.namespaces.across RUN_DIR COMMAND FLAGS: on the first host; the
-JSON of COMMAND is what runs a command on the other.
+python -m tests.namespaces.across RUN_DIR COMMAND FLAGS
+
+It runs on the first host. COMMAND, a list as JSON, is the command that runs
+another command on the second host.
 """
 
 import contextlib

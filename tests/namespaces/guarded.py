@@ -1,7 +1,9 @@
-"""Runs a program with a server of each kind as a run of one machine.
+"""Runs a program with a Courier server and a Reverb server on one machine.
 
-python -m tests.namespaces.guarded DIRECTORY: once a client has used them, the
-file `servers` there tells their ports, and the pid of the one of Courier.
+python -m tests.namespaces.guarded DIRECTORY
+
+Once a client has used both, the file `servers` in that directory has their
+ports, and the pid of the Courier server.
 """
 
 import json
@@ -34,7 +36,7 @@ def _use(directory, courier, replay_client, addresses):
     told['own'] = own.getsockname()[1]
     assert 't' in replay_client.server_info()
     while not lp.wait_for_stop(0.1):
-      # It may be another by now.
+      # The server may have started again since.
       told['pid'] = courier.pid()
       path = pathlib.Path(directory) / 'new'
       path.write_text(json.dumps(told))

@@ -1,4 +1,4 @@
-"""Servers and learner on one host, actors and evaluator on another."""
+"""A run with servers and learner on one host, all else on another."""
 
 import contextlib
 import itertools
@@ -45,13 +45,13 @@ class Across(runs.Run):
         self.process.kill()
 
   def steps(self) -> float:
-    """Of both actors: each knows the other's as the counter last told."""
+    """Returns the steps of both actors, as the counter last told either."""
     rows = [self.column(f'actor_{i}', 'actor/steps') for i in range(2)]
     return max(itertools.chain(*rows), default=0)
 
 
 @pytest.mark.long
-def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
+def test_each_version_crosses_once_and_the_run_outlives_a_cut_cable(tmp_path):
   run = Across(tmp_path / 'run')
   # Enough for the last episodes, which the end may cut short and whose reads
   # are then in no row, to count little.
@@ -80,7 +80,7 @@ def test_one_payload_a_version_crosses_and_a_cut_cable_is_outlived(tmp_path):
 
 # A minute until the silence counts.
 @pytest.mark.long
-def test_a_cable_that_stays_cut_is_a_clear_end_on_both_hosts(tmp_path):
+def test_a_cable_that_stays_cut_ends_the_run_on_both_hosts(tmp_path):
   run = Across(tmp_path / 'run')
   with (
     network.connected() as net,

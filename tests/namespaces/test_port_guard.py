@@ -1,4 +1,4 @@
-"""The servers of a run on one machine, from that machine and from another."""
+"""Clients of the same machine reach a run's servers, and no others do."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ else:
   print('connected')
 """
 
-# A server as an ordinary user has it, guarded once somebody is in already.
+# An ordinary user's server, which is guarded after a client has connected.
 _SERVE = """
 import encodings.idna, os, socket, sys
 from backends.process import port_guard
@@ -52,7 +52,7 @@ def namespaces():
 
 @contextlib.contextmanager
 def _running(net, directory):
-  """Has a program run on host `a`; yields what `servers` reads from it."""
+  """Runs a program on host `a`; yields a function that reads `servers`."""
   command = [sys.executable, '-m', 'tests.namespaces.guarded', str(directory)]
   with (
     open(directory / 'output', 'w') as output,
@@ -80,7 +80,7 @@ def _connect(net, host, address, port):
   return done.stdout.strip()
 
 
-def test_nobody_on_another_machine_reaches_a_run_of_this_one(tmp_path):
+def test_no_other_machine_reaches_the_servers_of_a_run(tmp_path):
   with network.connected() as net, _running(net, tmp_path) as servers:
     outer, first = net.addresses['a'], servers()
     os.kill(first['pid'], signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_nobody_on_another_machine_reaches_a_run_of_this_one(tmp_path):
     assert _connect(net, 'b', outer, first['own']) == 'connected'
 
 
-def test_an_ordinary_user_hears_nobody_on_another_machine():
+def test_the_guard_of_an_ordinary_user_keeps_other_machines_off():
   with (
     network.connected() as net,
     subprocess.Popen(

@@ -1,7 +1,9 @@
-"""Has a server open a file as its user, if it lets whoever comes have it.
+"""Attacks a server: tries to have it create a file, without the run's key.
 
-python -m tests.rpc.strangers PATH ADDRESS: as an ordinary user, if root
-runs it, and in every way that a client without the run's key has.
+python -m tests.rpc.strangers PATH ADDRESS
+
+It tries every way that a client without the key has. If root runs it, it first
+becomes an ordinary user.
 """
 
 import contextlib
@@ -23,7 +25,7 @@ _SECONDS = 1.0
 
 
 class Evil:
-  """Makes a file where it is unpickled."""
+  """Creates a file when it is unpickled."""
 
   def __init__(self, path: str):
     self._path = path
@@ -33,11 +35,11 @@ class Evil:
 
 
 def come(path: str, address: str) -> None:
-  """Tries all of it.
+  """Tries every way.
 
   Args:
-    path: of the file that is to be made.
-    address: of the server.
+    path: path of the file to create.
+    address: host and port of the server.
   """
   _by_courier(path, address)
   wrong = type('Wrong', (call_client.Client,), {'key': b'wrong'})
@@ -60,7 +62,7 @@ def _by_courier(path: str, address: str) -> None:
 
 
 def _by_hand(path: str, address: str) -> None:
-  """Goes on as one would who had been let in."""
+  """Sends a call in spite of a wrong answer, or of none."""
   host, port = address.rsplit(':', 1)
   data = pickle.dumps(('report', (Evil(path),), {}))
   for answer in b'', os.urandom(sealed.ANSWER_BYTES), b'x' * 1000:

@@ -1,4 +1,4 @@
-"""Calls between tasks: as Courier's, and heard by the run alone."""
+"""Calls between tasks behave like Courier's, and need the run's key."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ class _Client(call_client.Client):
 
 @pytest.fixture(params=['of the run', "Courier's"])
 def pair(request):
-  """A server, and what makes a client of it: ours, and what it stands for."""
+  """A server and the class of its clients: those of `rpc`, and Courier's."""
   ours = request.param == 'of the run'
   server = _Server() if ours else courier.Server()
   make = _Client if ours else courier.Client
@@ -63,7 +63,7 @@ def _serving(**functions):
     server.Join()
 
 
-def test_calls_are_as_couriers(pair):
+def test_calls_behave_like_couriers(pair):
   server, make = pair
   client = pickle.loads(pickle.dumps(make(server.address)))
   assert client.echo(1, None, b='x') == ((1, None), {'b': 'x'})
@@ -97,7 +97,7 @@ def _list(make):
 @pytest.mark.parametrize(
   'waits, code', [(True, 'DEADLINE_EXCEEDED'), (False, 'UNAVAILABLE')]
 )
-def test_without_a_server_a_call_ends_as_couriers(make, waits, code):
+def test_without_a_server_a_call_fails_like_couriers(make, waits, code):
   with socket.socket() as closed:
     closed.bind(('127.0.0.1', 0))
     address = f'127.0.0.1:{closed.getsockname()[1]}'
@@ -128,7 +128,7 @@ def test_a_client_outlives_its_server():
   again.Stop()
 
 
-def test_no_more_calls_at_a_time_than_the_pool_has_room_for():
+def test_the_size_of_the_pool_limits_the_calls_at_a_time():
   both = threading.Barrier(2)
   server = _Server(thread_pool_size=1)
   server.Bind('meet', lambda: both.wait(0.3))
@@ -139,17 +139,17 @@ def test_no_more_calls_at_a_time_than_the_pool_has_room_for():
   server.Stop()
 
 
-def test_who_has_no_key_has_nothing_unpickled(tmp_path):
+def test_a_server_unpickles_nothing_from_a_client_without_the_key(tmp_path):
   path = tmp_path / 'made'
   with _serving(report=lambda x: None) as server:
     strangers.come(str(path), f'127.0.0.1:{server.port}')
     assert not path.exists()
-    # What a stranger sent would have done it, had the server let it in.
+    # From a client with the key, the same call creates the file.
     _Client(server.address).report(strangers.Evil(str(path)))
     assert path.exists()
 
 
-def test_who_only_connects_takes_no_thread_and_keeps_nobody_out():
+def test_silent_connections_take_no_thread_and_keep_no_client_out():
   with _serving(name=lambda: 'name') as server, contextlib.ExitStack() as stack:
     before = threading.active_count()
     for _ in range(200):
@@ -157,12 +157,12 @@ def test_who_only_connects_takes_no_thread_and_keeps_nobody_out():
         socket.create_connection(('127.0.0.1', server.port), 5)
       )
     assert _Client(server.address, call_timeout=_LIVING).name() == 'name'
-    # That of the client that was let in.
+    # One thread serves the client with the key.
     assert threading.active_count() <= before + 1
     assert len(server._admission._greetings) <= 64
 
 
-def test_a_client_for_whom_there_is_no_thread_may_come_again(monkeypatch):
+def test_a_client_may_come_again_after_no_thread_was_left_for_it(monkeypatch):
   start, refused = threading.Thread.start, []
 
   def refuse_once(thread):
@@ -179,7 +179,7 @@ def test_a_client_for_whom_there_is_no_thread_may_come_again(monkeypatch):
     assert client.name() == 'name'
 
 
-def test_a_server_that_does_not_know_the_key_has_nothing_unpickled(tmp_path):
+def test_a_client_unpickles_nothing_from_a_server_without_the_key(tmp_path):
   path = tmp_path / 'made'
   heard = []
 
@@ -225,7 +225,7 @@ def test_a_message_that_was_changed_or_repeated_is_refused():
     each.close()
 
 
-def test_the_key_is_for_its_user_alone(tmp_path):
+def test_only_its_user_can_read_the_key(tmp_path):
   courier_stand_in.make_key(str(tmp_path))
   (path,) = tmp_path.iterdir()
   assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -239,7 +239,7 @@ class _Node:
 
 
 def _attack(path, node, address):
-  """As a task of the run would: the run's own call goes on."""
+  """Attacks a node from a task of the run, whose own calls still work."""
   command = [sys.executable, '-m', 'tests.rpc.strangers']
   subprocess.run([*command, path, address.resolve()], check=True, timeout=120)
   print('made' if os.path.exists(path) else 'nothing made', node.report(3))
@@ -247,7 +247,7 @@ def _attack(path, node, address):
 
 
 @pytest.mark.parametrize('start', ['fork', 'spawn'])
-def test_nobody_without_the_key_reaches_a_node_of_a_run(start, tmp_path):
+def test_a_process_without_the_key_cannot_call_a_node_of_a_run(start, tmp_path):
   program = lp.Program('test')
   node = lp.CourierNode(_Node)
   handle = program.add_node(node, label='node')

@@ -1,4 +1,4 @@
-"""Where this user may have no more threads, the run's end says what to do."""
+"""If the user may have no more threads, the run's end says what to do."""
 
 import threading
 
@@ -25,7 +25,7 @@ def test_the_cause_says_what_to_raise(node):
   assert '`ulimit -u`' in result.cause.lines[-1]
 
 
-def test_another_cause_says_nothing_of_it():
+def test_other_causes_say_nothing_of_the_limit():
   def fails():
     raise ValueError('something else')
 
@@ -34,7 +34,7 @@ def test_another_cause_says_nothing_of_it():
 
 
 @pytest.mark.timeout(60)
-def test_a_watchdog_that_waits_in_a_library_holds_up_no_end(
+def test_a_watchdog_that_waits_in_a_library_does_not_hold_up_the_end(
   tmp_path, monkeypatch
 ):
   waits, is_over = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Of a process's own folder nothing is left, however the process ends."""
+"""Nothing is left of a process's private folder, however the process ends."""
 
 import os
 import pathlib
@@ -29,14 +29,14 @@ def temporary(tmp_path, monkeypatch):
   return tmp_path
 
 
-def test_it_is_there_meanwhile(temporary):
+def test_the_folder_exists_within_the_context(temporary):
   with private_folder.folder('mine') as path:
     assert [path] == [str(found) for found in temporary.iterdir()]
     assert os.stat(path).st_mode & 0o777 == 0o700
   assert not list(temporary.iterdir())
 
 
-def test_what_a_killed_process_has_left_the_next_removes(temporary):
+def test_the_next_process_removes_the_folder_of_a_killed_one(temporary):
   with subprocess.Popen(
     [sys.executable, '-c', _CODE],
     cwd=_ROOT,
@@ -53,7 +53,7 @@ def test_what_a_killed_process_has_left_the_next_removes(temporary):
     assert [path] == [str(found) for found in temporary.iterdir()]
 
 
-def test_what_is_not_such_a_folder_stays(temporary):
+def test_other_files_and_folders_stay(temporary):
   precious = temporary / 'precious'
   precious.mkdir()
   (precious / 'file').touch()
@@ -73,7 +73,7 @@ def test_what_is_not_such_a_folder_stays(temporary):
   assert sorted(temporary.rglob('*')) == before
 
 
-def test_what_tasks_leave_in_the_temporary_folder_goes(temporary):
+def test_temporary_files_of_tasks_are_removed(temporary):
   result, _ = helpers.run(helpers.program(node=lambda: tempfile.mkdtemp()))
   assert result.exit_code == 0
   assert not list(temporary.iterdir())

@@ -1,4 +1,4 @@
-"""Where a process stands, also when it runs no Python."""
+"""The stacks of a process can be read even if it runs no Python."""
 
 import functools
 import os
@@ -113,7 +113,7 @@ def test_a_task_of_a_run_tells_where(tmp_path):
   assert '_hang' in seen
 
 
-def test_whoever_does_not_serve_is_left_alone(hang):
+def test_a_process_that_does_not_serve_its_stacks_is_not_signalled(hang):
   process = hang(
     'import time; from system import linux; linux.set_name("actor/0"); '
     'print("ready", flush=True); time.sleep(1000)'
@@ -122,7 +122,7 @@ def test_whoever_does_not_serve_is_left_alone(hang):
   assert process.poll() is None
 
 
-def test_another_task_with_that_pid_is_not_asked(hang):
+def test_a_process_of_another_name_is_not_signalled(hang):
   process = hang(_HANGS, 'waiting')
   assert stacks.ask(process.pid, 'actor/1') == []
   os.kill(process.pid, signal.SIGKILL)

@@ -44,7 +44,7 @@ def test_no_callback_swallows_a_signal(signum):
   assert (done.returncode, done.stderr) == (128 + signum, '')
 
 
-def test_what_was_begun_is_undone(tmp_path):
+def test_a_signal_undoes_what_was_begun(tmp_path):
   done = _python(f"""
     import os, signal
     from system import stops

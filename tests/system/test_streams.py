@@ -1,4 +1,4 @@
-"""Nobody who does not listen ends a process that has something to say."""
+"""A process goes on if its output cannot be written."""
 
 import pathlib
 import shlex
@@ -35,7 +35,7 @@ stops.leave(0)
     '>/dev/full 2>&1',
   ],
 )
-def test_a_process_goes_on(tmp_path, how):
+def test_a_process_goes_on_though_its_output_cannot_be_written(tmp_path, how):
   command = shlex.join([sys.executable, '-c', _CODE, str(tmp_path / 'file')])
   done = subprocess.run(
     ['bash', '-c', f'{command} {how}; exit ${{PIPESTATUS[0]}}'],

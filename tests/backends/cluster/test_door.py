@@ -1,4 +1,4 @@
-"""The launcher's door: who is let in, and what becomes of who is not."""
+"""The launcher accepts daemons that know the key, and no other clients."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ def many_descriptors():
 
 
 @pytest.mark.parametrize(('number', 'num_hosts'), [(2000, 1), (400, 50)])
-def test_many_who_say_nothing_hold_little_and_keep_no_daemon_out(
+def test_many_silent_connections_take_few_resources_and_keep_no_daemon_out(
   door, many_descriptors, number, num_hosts
 ):
   threads = threading.active_count()
@@ -85,7 +85,7 @@ def test_many_who_say_nothing_hold_little_and_keep_no_daemon_out(
     assert threading.active_count() == threads
 
 
-def test_one_machine_does_not_show_out_the_daemons_of_another(door):
+def test_connections_from_one_machine_do_not_close_those_from_another(door):
   with contextlib.ExitStack() as stack:
     slow = _knock(stack, door)
     challenged = slow.recv(handshake.MAX_BYTES)
@@ -95,7 +95,7 @@ def test_one_machine_does_not_show_out_the_daemons_of_another(door):
     assert door.meet('node1', 10)
 
 
-def test_who_drips_is_shown_out_when_the_whole_greeting_takes_too_long(
+def test_a_greeting_that_comes_byte_by_byte_is_cut_off_at_its_deadline(
   monkeypatch,
 ):
   monkeypatch.setattr(door_lib, '_GREETING_SECS', 0.3)
@@ -130,7 +130,7 @@ def test_who_drips_is_shown_out_when_the_whole_greeting_takes_too_long(
     b'\xff\xff \xff\n',
   ],
 )
-def test_who_says_something_else_is_shown_out(door, said):
+def test_a_connection_that_sends_something_else_is_closed(door, said):
   with contextlib.ExitStack() as stack:
     loud = _knock(stack, door)
     loud.recv(handshake.MAX_BYTES)
@@ -141,7 +141,7 @@ def test_who_says_something_else_is_shown_out(door, said):
     assert door.meet('node1', 10).host == '127.0.0.1'
 
 
-def test_what_a_daemon_has_said_lets_nobody_else_in(door):
+def test_the_greeting_of_a_daemon_does_not_let_another_client_in(door):
   with contextlib.ExitStack() as stack:
     daemon, thief = _knock(stack, door), _knock(stack, door)
     said = handshake.introduce(_KEY, daemon.recv(handshake.MAX_BYTES), 'node1')
@@ -151,7 +151,9 @@ def test_what_a_daemon_has_said_lets_nobody_else_in(door):
     assert thief.recv(1) == b''
 
 
-def test_a_launcher_that_drips_does_not_hold_an_daemon(monkeypatch):
+def test_a_launcher_that_sends_byte_by_byte_does_not_hold_a_daemon_up(
+  monkeypatch,
+):
   monkeypatch.setattr(door_lib, '_GREETING_SECS', 0.3)
   is_over = threading.Event()
 
@@ -171,7 +173,7 @@ def test_a_launcher_that_drips_does_not_hold_an_daemon(monkeypatch):
     thread.join(10)
 
 
-def test_a_closed_door_keeps_nothing(door):
+def test_a_closed_door_keeps_no_connection(door):
   with contextlib.ExitStack() as stack:
     silent = _knock(stack, door)
     silent.recv(handshake.MAX_BYTES)
@@ -183,7 +185,7 @@ def test_a_closed_door_keeps_nothing(door):
       _knock(stack, door)
 
 
-def test_a_daemon_takes_the_place_of_one_of_its_name(door):
+def test_a_daemon_replaces_an_earlier_one_of_its_name(door):
   first = door_lib.join(_address(door), _KEY, 'node1', 10)
   before = door.meet('node1', 10)
   door_lib.join(_address(door), _KEY, 'node1', 10)

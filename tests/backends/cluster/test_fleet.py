@@ -106,7 +106,7 @@ def test_a_daemon_that_is_lost_before_it_has_a_port_is_replaced(
   assert task.addresses == ['127.0.0.1:7']
 
 
-def test_a_node_that_is_lost_soon_again_and_again_is_no_quick_crash(
+def test_a_node_lost_soon_after_each_start_does_not_count_as_an_early_crash(
   door, marker
 ):
   program = helpers.program(task=lambda: None)
@@ -165,7 +165,7 @@ def test_a_node_that_is_lost_too_often_ends_the_run_by_name(door, marker):
   assert (result.exit_code, result.cause.task) == (1, 'task/0')
 
 
-def test_a_run_grows_by_the_nodes_that_are_placed_for_it(
+def test_a_run_grows_onto_the_nodes_that_are_placed_for_it(
   door, marker, tmp_path
 ):
   def program(count):

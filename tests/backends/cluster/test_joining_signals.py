@@ -1,4 +1,4 @@
-"""Launchers and daemons that wait for each other are signalled."""
+"""A signal ends launchers and daemons that wait for each other."""
 
 import contextlib
 import os

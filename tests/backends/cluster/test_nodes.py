@@ -1,4 +1,4 @@
-"""Daemons of two nodes; both are this machine, with no scheduler between."""
+"""Programs on two nodes, which are both this machine, without a scheduler."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Environment variables of tasks whose parent has imported already."""
+"""Environment variables take effect in tasks whose parent has imported."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def _report_failure():
     print(str(e).splitlines()[0])
 
 
-def test_holds_in_forks_after_jax_is_imported():
+def test_variables_take_effect_in_forks_after_jax_is_imported():
   # 'tpu' is a platform that this machine cannot bring up: a task that asks for
   # it must be seen to get it, so that asking for 'cpu' means something.
   result, lines = helpers.run(
@@ -69,7 +69,7 @@ def test_holds_in_forks_after_jax_is_imported():
 
 
 @pytest.mark.parametrize('start', ['fork', 'spawn'])
-def test_none_unsets(start, monkeypatch):
+def test_none_unsets_a_variable(start, monkeypatch):
   monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '7')
 
   def show():

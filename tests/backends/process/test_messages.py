@@ -1,4 +1,4 @@
-"""Messages, and what is none."""
+"""Messages are encoded and decoded, and anything else is an error."""
 
 import os
 
@@ -32,7 +32,7 @@ def test_a_message_comes_out_as_it_went_in(message):
   assert messages.decode(encoded) == message
 
 
-def test_each_kind_is_tried():
+def test_the_examples_have_each_kind_of_message():
   kinds = set(messages.Message.__subclasses__())
   assert {type(message) for message in _EXAMPLES} == kinds
 
@@ -49,12 +49,12 @@ def test_each_kind_is_tried():
     (b'{"kind": "Leave", "now": 1}', 'Leave has the fields'),
   ],
 )
-def test_what_is_no_message_is_one_clear_error(data, error):
+def test_anything_else_is_an_error_that_shows_it(data, error):
   with pytest.raises(messages.MessageError, match=error):
     messages.decode(data)
 
 
-def test_a_stream_on_which_something_else_comes_has_ended():
+def test_a_stream_ends_if_something_else_than_a_message_comes():
   reader, writer = os.pipe()
   stream = channels.Stream(reader, writer)
   stream.send(messages.Leave())

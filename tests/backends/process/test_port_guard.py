@@ -1,4 +1,4 @@
-"""What is guarded of a run on one machine; tests/namespaces has from whom."""
+"""Which ports of a run are guarded; tests/namespaces tries other machines."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from backends.local import this_machine
 from backends.process import port_guard
 from tests import helpers
 
-# What an ordinary user sees: the guard on, and a client from here let in.
+# An ordinary user guards a port, to which clients of this machine connect.
 _AS_SOMEBODY = """
 import encodings.idna, os, socket
 from backends.process import port_guard
@@ -32,7 +32,7 @@ for client in before, after:
 
 
 class _Server:
-  """Listens where others reach it, and at a port that is its own affair."""
+  """Listens on the port of the run, and on one of its own choice."""
 
   def __init__(self, address: lp.Address):
     self._address = address
@@ -71,14 +71,14 @@ def test_ports_of_the_run_are_guarded_and_others_are_not(start):
   assert lines.of('server/0') == ['of the run guarded', 'its own open']
 
 
-def test_an_ordinary_user_may_guard_and_is_heard_on_the_machine():
+def test_an_ordinary_user_may_guard_a_port_and_connect_to_it():
   done = subprocess.run(
     [sys.executable, '-c', _AS_SOMEBODY], capture_output=True, text=True
   )
   assert done.stdout.split() == ['True', "b'.'", "b'.'"], done.stderr
 
 
-def test_whoever_came_in_before_from_elsewhere_is_shown_out(monkeypatch):
+def test_earlier_connections_from_other_machines_are_closed(monkeypatch):
   with socket.create_server(('', 0)) as server:
     port = server.getsockname()[1]
     with socket.create_connection(('127.0.0.1', port)) as client:
@@ -95,7 +95,9 @@ def _refuse():
   raise PermissionError(errno.EPERM, 'Operation not permitted')
 
 
-def test_where_it_is_not_allowed_a_run_says_so_and_goes_on(monkeypatch):
+def test_if_the_kernel_does_not_allow_the_guard_a_run_says_so_and_goes_on(
+  monkeypatch,
+):
   monkeypatch.setattr(port_guard, 'check', _refuse)
   result, lines = helpers.run(_program())
   assert result.exit_code == 0
@@ -107,7 +109,9 @@ def test_where_it_is_not_allowed_a_run_says_so_and_goes_on(monkeypatch):
   ]
 
 
-def test_where_it_is_not_allowed_a_run_may_be_refused(monkeypatch):
+def test_if_the_kernel_does_not_allow_the_guard_a_run_may_be_refused(
+  monkeypatch,
+):
   monkeypatch.setattr(port_guard, 'check', _refuse)
   with pytest.raises(this_machine.OpenPortsError, match='did not begin'):
     helpers.run(_program(), refuse_open_ports=True)

@@ -1,4 +1,4 @@
-"""Programs for launchers that tests start as processes of their own."""
+"""Launchers that tests start as processes of their own, with their programs."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def _touch(path):
 
 
 def _polite(directory, name):
-  """Runs until it is asked to stop, and says when that was."""
+  """Runs until it is asked to stop, and writes down when that was."""
   _touch(f'{directory}/{name}.up')
   lp.wait_for_stop()
   time.sleep(0.2)
@@ -28,7 +28,7 @@ def _polite(directory, name):
 
 
 def _stubborn(directory):
-  """Has a child that ignores everything, in a session of its own."""
+  """Never stops; its child ignores SIGTERM in a session of its own."""
   code = (
     'import os, signal, time; os.setsid(); '
     'signal.signal(signal.SIGTERM, signal.SIG_IGN); '

@@ -1,4 +1,4 @@
-"""What a run is told."""
+"""Environment variables by label, and configs that are refused."""
 
 import pytest
 

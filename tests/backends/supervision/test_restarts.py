@@ -11,19 +11,19 @@ def test_a_budget_backs_off_and_ends():
   assert [budget.spend(now, 60) for now in (0, 1, 2, 3)] == [2, 4, 8, None]
 
 
-def test_a_budget_comes_back_with_time():
+def test_restarts_outside_the_window_do_not_count():
   policy = restarts.RestartPolicy(max_restarts=1, window=10, backoff=1)
   budget = restarts.RestartBudget(policy)
   assert [budget.spend(now, 60) for now in (0, 5, 11)] == [1, None, 1]
 
 
-def test_a_backoff_has_an_end():
+def test_the_backoff_has_an_upper_limit():
   policy = restarts.RestartPolicy(max_restarts=100, window=1000, backoff=1)
   budget = restarts.RestartBudget(policy)
   assert max(budget.spend(now, 60) for now in range(100)) == 30
 
 
-def test_what_crashes_at_once_again_and_again_is_given_up():
+def test_a_task_that_crashes_soon_after_each_start_is_given_up():
   policy = restarts.RestartPolicy(backoff=1, early=15, max_early_restarts=2)
   budget = restarts.RestartBudget(policy)
   lived = [14, 1, 16, 14, 1, 0]
@@ -32,7 +32,7 @@ def test_what_crashes_at_once_again_and_again_is_given_up():
   assert delays[-1] is None
 
 
-def test_no_policy_is_no_restart():
+def test_without_a_policy_there_is_no_restart():
   assert restarts.RestartBudget(None).spend(0, 60) is None
 
 
@@ -71,7 +71,7 @@ def test_a_crash_while_the_run_stops_is_no_failure_of_the_run():
   assert _decide(**stops) == (TaskState.FAILED, 0, False)
 
 
-def test_a_task_waits_for_its_own_node_or_for_that_of_what_it_calls():
+def test_a_task_waits_for_its_lost_node_or_for_that_of_a_task_it_calls():
   assert _decide(node_is_lost=True).state is TaskState.LOST
   assert _decide(callee_is_lost=True).state is TaskState.WAITING
   both = _decide(node_is_lost=True, callee_is_lost=True)

@@ -1,4 +1,4 @@
-"""What is said of a failed run."""
+"""The sentence that says why a run failed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""More and fewer tasks of a program that runs on this machine."""
+"""A run on this machine gets more and fewer tasks of a role."""
 
 import pathlib
 import threading
@@ -100,7 +100,7 @@ def test_a_program_that_cannot_be_made_leaves_the_run_as_it_was(tmp_path):
   assert run.end().exit_code == 0
 
 
-def test_what_is_no_request_is_left_out_and_the_run_goes_on(tmp_path):
+def test_a_malformed_request_is_answered_and_the_run_goes_on(tmp_path):
   run = _Run(tmp_path, lambda label, count: _program(tmp_path, count))
   texts = ['{"label":', '[]', '{"label": "worker", "count": "3"}', '\udcff']
   for index, text in enumerate(texts):
@@ -119,7 +119,7 @@ def test_a_run_of_fixed_size_says_so(tmp_path):
   assert run.end().exit_code == 0
 
 
-def test_who_asks_at_the_same_time_gets_an_answer_of_their_own(tmp_path):
+def test_requests_at_the_same_time_each_get_their_own_answer(tmp_path):
   def resize(label, count):
     if count > 4:
       raise ValueError(f'no {label} beyond 4')
@@ -134,7 +134,7 @@ def test_who_asks_at_the_same_time_gets_an_answer_of_their_own(tmp_path):
   assert run.end().exit_code == 0
 
 
-def test_what_is_asked_for_no_more_is_not_done(tmp_path):
+def test_nothing_is_left_of_a_request_that_was_withdrawn(tmp_path):
   key = scale_requests.ask(str(tmp_path), 'worker', 4)
   scale_requests.withdraw(str(tmp_path), key)
   assert not list(tmp_path.iterdir())
@@ -150,7 +150,7 @@ def _supervisor(tasks, **more):
   )
 
 
-def test_it_is_done_when_the_new_tasks_run(tmp_path):
+def test_the_answer_comes_when_the_new_tasks_run(tmp_path):
   new = types.SimpleNamespace(
     name='worker/0', label='worker', state=TaskState.WAITING
   )
@@ -175,7 +175,7 @@ def test_it_is_done_when_the_new_tasks_run(tmp_path):
   assert look() == ''
 
 
-def test_a_run_that_stops_meanwhile_says_so(tmp_path):
+def test_a_run_that_stops_meanwhile_answers_so(tmp_path):
   supervisor = _supervisor([])
   is_there = threading.Event()
   scaler = scaling.Scaler(

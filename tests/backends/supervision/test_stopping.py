@@ -20,7 +20,7 @@ def test_stages(order, stages):
   assert stopping.stop_stages(['a', 'b', 'c', 'a'], order) == stages
 
 
-def test_a_stage_waits_for_the_one_before(monkeypatch):
+def test_a_stage_waits_for_the_previous_one(monkeypatch):
   now = [100.0]
   monkeypatch.setattr(stopping.time, 'monotonic', lambda: now[0])
   clock = stopping.StopClock([{'a'}, {'b'}, {'c'}], grace=12)

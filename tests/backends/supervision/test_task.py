@@ -21,14 +21,14 @@ def test_every_state_has_its_transitions():
   assert set(task_lib.TRANSITIONS) == set(TaskState)
 
 
-def test_a_task_is_over_in_a_state_that_none_follows():
+def test_a_task_is_over_in_a_state_without_successor():
   task = _task(TaskState.STARTING, TaskState.RUNNING)
   assert (task.alive, task.over) == (True, False)
   task.move_to(TaskState.FINISHED)
   assert (task.alive, task.over) == (False, True)
 
 
-def test_a_step_that_there_is_not_names_task_and_states():
+def test_a_transition_that_is_not_allowed_is_an_error_that_names_it():
   task = _task(TaskState.STARTING, TaskState.FAILED)
   message = 'actor/0 is failed, which running does not follow'
   with pytest.raises(ValueError, match=message):

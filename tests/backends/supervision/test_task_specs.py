@@ -1,4 +1,4 @@
-"""What a program is turned into before anything runs."""
+"""A program becomes tasks, with their addresses and their way to stop."""
 
 import select
 import socket
@@ -41,7 +41,7 @@ def _tasks(program, **kwargs):
   )
 
 
-def test_one_task_a_node_with_its_address_and_environment():
+def test_each_node_becomes_a_task_with_its_address_and_variables():
   program = lp.Program('test')
   with program.group('server'):
     handles = [program.add_node(lp.CourierNode(_Server)) for _ in range(2)]
@@ -84,7 +84,7 @@ def test_a_handle_is_told_which_node_uses_it():
   assert connected == [(node, 'user')]
 
 
-def test_a_node_that_is_no_function_is_refused():
+def test_a_node_without_a_function_is_refused():
   program = lp.Program('test')
   program.add_node(_OddNode(), label='odd')
   with pytest.raises(TypeError, match="_OddNode labelled 'odd'"):

@@ -1,0 +1,16 @@
+"""Child processes of this process."""
+
+import subprocess
+
+
+def wait_or_kill(process: subprocess.Popen, timeout: float) -> int:
+  """Waits for the end of a child, and kills it after `timeout` seconds.
+
+  Returns:
+    Its exit code; minus the number of the signal that ended it.
+  """
+  try:
+    return process.wait(timeout)
+  except subprocess.TimeoutExpired:
+    process.kill()
+    return process.wait()
