@@ -28,16 +28,16 @@ class _Guest:
   Attributes:
     client: its socket.
     host: the address at its other end.
-    challenged: the challenge that it was sent.
+    challenge: the challenge that it was sent.
     deadline: when it must have greeted, by the monotonic clock.
-    said: the bytes that it has sent so far.
+    received: the bytes that it has sent so far.
   """
 
   client: socket.socket
   host: str
-  challenged: bytes
+  challenge: bytes
   deadline: float
-  said: bytes = b''
+  received: bytes = b''
 
 
 class Door:
@@ -115,7 +115,7 @@ class Door:
         if key.data is None:
           self._accept()
         elif key.data in self._guests:
-          self._hear(key.data)
+          self._receive(key.data)
       self._close_late_guests()
     self._listener.close()
     while self._guests:
@@ -133,13 +133,13 @@ class Door:
           time.sleep(_POLL_SECS)
       return
     client.setblocking(False)
-    challenged = handshake.challenge()
+    challenge = handshake.make_challenge()
     deadline = time.monotonic() + _GREETING_SECS
-    guest = _Guest(client, host, challenged, deadline)
+    guest = _Guest(client, host, challenge, deadline)
     self._guests.append(guest)
     self._selector.register(client, selectors.EVENT_READ, guest)
     try:
-      client.send(challenged)
+      client.send(challenge)
     except OSError:
       self._close_guest(guest)
     same = [each for each in self._guests if each.host == host]
@@ -148,19 +148,21 @@ class Door:
     elif len(self._guests) > _MAX_GUESTS:
       self._close_guest(self._guests[0])
 
-  def _hear(self, guest: _Guest) -> None:
+  def _receive(self, guest: _Guest) -> None:
     try:
-      heard = guest.client.recv(handshake.MAX_BYTES)
-      guest.said += heard
-      if not heard or len(guest.said) > handshake.MAX_BYTES:
+      data = guest.client.recv(handshake.MAX_BYTES)
+      guest.received += data
+      if not data or len(guest.received) > handshake.MAX_BYTES:
         raise handshake.StrangerError('it has sent no line')
-      if b'\n' not in heard:
+      if b'\n' not in data:
         return
-      welcomed = handshake.welcome(self._key, guest.challenged, guest.said)
-      name = handshake.name_of(guest.said)
+      welcome = handshake.make_welcome(
+        self._key, guest.challenge, guest.received
+      )
+      name = handshake.name_in(guest.received)
       self._release(guest)
       link = links.TcpLink(guest.client, guest.host)
-      guest.client.sendall(welcomed)
+      guest.client.sendall(welcome)
     except (OSError, ValueError, LookupError):
       self._close_guest(guest)
       return
@@ -219,11 +221,11 @@ def _join(host: str, port: int, key: bytes, name: str) -> links.TcpLink:
   deadline = time.monotonic() + _GREETING_SECS
   client = socket.create_connection((host, port), timeout=_GREETING_SECS)
   try:
-    challenged = _receive_line(client, deadline)
-    introduced = handshake.introduce(key, challenged, name)
-    client.sendall(introduced)
-    welcomed = _receive_line(client, deadline)
-    handshake.check_welcome(key, challenged, introduced, welcomed)
+    challenge = _receive_line(client, deadline)
+    introduction = handshake.make_introduction(key, challenge, name)
+    client.sendall(introduction)
+    welcome = _receive_line(client, deadline)
+    handshake.check_welcome(key, challenge, introduction, welcome)
     return links.TcpLink(client, host)
   except OSError:
     client.close()

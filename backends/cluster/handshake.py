@@ -20,51 +20,51 @@ class StrangerError(ConnectionError):
   """The other end does not know the key."""
 
 
-def challenge() -> bytes:
+def make_challenge() -> bytes:
   """Returns the launcher's first line, a different one each time."""
   return secrets.token_hex().encode() + b'\n'
 
 
-def introduce(key: bytes, challenged: bytes, name: str) -> bytes:
+def make_introduction(key: bytes, challenge: bytes, name: str) -> bytes:
   """Returns the daemon's line in answer to a challenge.
 
   Args:
     key: the key of the run.
-    challenged: the launcher's line.
+    challenge: the launcher's line.
     name: name of the daemon's node.
   """
-  said = secrets.token_hex().encode() + b' ' + name.encode()
-  return _proof(key, _DAEMON, challenged, said) + b' ' + said + b'\n'
+  claim = secrets.token_hex().encode() + b' ' + name.encode()
+  return _proof(key, _DAEMON, challenge, claim) + b' ' + claim + b'\n'
 
 
-def welcome(key: bytes, challenged: bytes, introduced: bytes) -> bytes:
+def make_welcome(key: bytes, challenge: bytes, introduction: bytes) -> bytes:
   """Returns the launcher's line in answer to an introduction.
 
   Raises:
     StrangerError: the introduction is not by a daemon with the key.
   """
-  proof, _, said = introduced.removesuffix(b'\n').partition(b' ')
-  _check(proof, _proof(key, _DAEMON, challenged, said))
-  return _proof(key, _LAUNCHER, challenged, said) + b'\n'
+  proof, _, claim = introduction.removesuffix(b'\n').partition(b' ')
+  _check(proof, _proof(key, _DAEMON, challenge, claim))
+  return _proof(key, _LAUNCHER, challenge, claim) + b'\n'
 
 
-def name_of(introduced: bytes) -> str:
-  """Returns the node's name in an introduction that `welcome` has checked."""
-  return introduced.removesuffix(b'\n').split(b' ', 2)[2].decode()
+def name_in(introduction: bytes) -> str:
+  """Returns the node's name in an introduction that was checked before."""
+  return introduction.removesuffix(b'\n').split(b' ', 2)[2].decode()
 
 
 def check_welcome(
-  key: bytes, challenged: bytes, introduced: bytes, welcomed: bytes
+  key: bytes, challenge: bytes, introduction: bytes, welcome: bytes
 ) -> None:
   """Raises `StrangerError` unless a launcher with the key made the welcome."""
-  _, _, said = introduced.removesuffix(b'\n').partition(b' ')
-  _check(welcomed.removesuffix(b'\n'), _proof(key, _LAUNCHER, challenged, said))
+  _, _, claim = introduction.removesuffix(b'\n').partition(b' ')
+  _check(welcome.removesuffix(b'\n'), _proof(key, _LAUNCHER, challenge, claim))
 
 
-def _proof(key: bytes, whose: bytes, challenged: bytes, said: bytes) -> bytes:
+def _proof(key: bytes, maker: bytes, challenge: bytes, claim: bytes) -> bytes:
   # It covers who made it, so that it cannot be sent back as the other end's.
   return (
-    hmac.digest(key, b'\n'.join([whose, challenged, said]), _DIGEST)
+    hmac.digest(key, b'\n'.join([maker, challenge, claim]), _DIGEST)
     .hex()
     .encode()
   )

@@ -1,7 +1,7 @@
 """The launcher's process, the same for every backend that supervises tasks.
 
-A backend says where the tasks live, by `machines.Machines`. Here a program
-becomes tasks there, which are supervised until they have ended.
+A backend describes where the tasks live by `machines.Machines`. The launcher
+turns a program into tasks there, and supervises them until they have ended.
 """
 
 import contextlib

@@ -63,10 +63,10 @@ class Machines:
     make_address: called with label and index for each address of a task.
     stopper: called by `lp.stop()` in a task.
     listener: readable when a task has called `lp.stop()`.
-    interface: the address that servers listen on where they can be told; empty
-      for all.
-    guards_ports: whether tasks keep other machines off the ports of servers
-      that cannot be told so.
+    interface: the address that the tasks' servers listen on if they let one
+      choose it; empty for all.
+    guards_ports: whether tasks keep other machines off the ports of the other
+      servers, which listen on all addresses.
     signals: the signals that stop the run.
     make_room: called, in a thread of its own, with the names of tasks that are
       to be started beside those that run; returns when there is room for them.

@@ -255,8 +255,7 @@ class Supervisor:
         f'{", ".join(task.name for task in moves.renew)}.'
       )
     for task in moves.start:
-      # Before the zygotes are ready, a task that waits has nothing to wait for
-      # but them.
+      # Until the zygotes are ready, a task in the state WAITING waits for them.
       if task.state is TaskState.LOST or self.ready:
         task.restarts += task.pid is not None
         self._start(task)
@@ -267,7 +266,7 @@ class Supervisor:
     exit_code = self._zygote.wait()
     tail = tuple(self._zygote_log.tail)
     self.stop.fail(result.Cause('zygote', exit_code, tail))
-    # The kernel has killed them with their parent.
+    # The kernel has killed the tasks with the zygote, their parent.
     for task in self.tasks.all:
       if not task.over:
         task.move_to(TaskState.KILLED)

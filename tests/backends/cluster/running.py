@@ -26,10 +26,10 @@ def run_on(nodes, program, directory, **config):
     stack.callback(listener.close)
     daemons = fleet.Fleet(nodes, listener.stopper, config)
     stack.callback(daemons.close)
-    where = machines.Machines(
+    placed = machines.Machines(
       directory, daemons, daemons.reserve, loopback.NodeStopper(), listener
     )
-    return launcher.run(program, where, config, lines), lines
+    return launcher.run(program, placed, config, lines), lines
 
 
 class Server:

@@ -88,10 +88,10 @@ def test_many_silent_connections_take_few_resources_and_keep_no_daemon_out(
 def test_connections_from_one_machine_do_not_close_those_from_another(door):
   with contextlib.ExitStack() as stack:
     slow = _knock(stack, door)
-    challenged = slow.recv(handshake.MAX_BYTES)
+    challenge = slow.recv(handshake.MAX_BYTES)
     for _ in range(200):
       _knock(stack, door, '127.0.1.1')
-    slow.sendall(handshake.introduce(_KEY, challenged, 'node1'))
+    slow.sendall(handshake.make_introduction(_KEY, challenge, 'node1'))
     assert door.meet('node1', 10)
 
 
@@ -106,11 +106,11 @@ def test_a_greeting_that_comes_byte_by_byte_is_cut_off_at_its_deadline(
     dripping = _knock(stack, door)
     dripping.recv(handshake.MAX_BYTES)
     dripping.settimeout(0.01)
-    number_said, is_there = 0, True
-    while is_there and number_said < handshake.MAX_BYTES // 2:
+    number_sent, is_there = 0, True
+    while is_there and number_sent < handshake.MAX_BYTES // 2:
       try:
         dripping.send(b'x')
-        number_said += 1
+        number_sent += 1
         is_there = dripping.recv(1) != b''
       except TimeoutError:
         pass
@@ -144,7 +144,9 @@ def test_a_connection_that_sends_something_else_is_closed(door, said):
 def test_the_greeting_of_a_daemon_does_not_let_another_client_in(door):
   with contextlib.ExitStack() as stack:
     daemon, thief = _knock(stack, door), _knock(stack, door)
-    said = handshake.introduce(_KEY, daemon.recv(handshake.MAX_BYTES), 'node1')
+    said = handshake.make_introduction(
+      _KEY, daemon.recv(handshake.MAX_BYTES), 'node1'
+    )
     assert _KEY not in said
     thief.recv(handshake.MAX_BYTES)
     thief.sendall(said)
