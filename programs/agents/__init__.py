@@ -30,10 +30,12 @@ AGENTS = (
   'value_dice',
   'ail',
 )
-# What the parts of nearly all agents import.
+# What the parts of most agents import, for processes that are forked from one
+# which has imported it.
 _IMPORTED_BY_PARTS = (
   'acme.agents.jax.actors',
   'acme.datasets',
+  'acme.jax.savers',
   'optax',
   'programs.agents.shared.networks',
   'rlax',
@@ -110,7 +112,8 @@ def check_program(name: str, program: str, has_demonstrations: bool) -> None:
     )
   if has_demonstrations and not needed:
     raise ValueError(
-      'it imitates nobody; leave out --demonstrations, or add --program=offline'
+      'it does not imitate; leave out --demonstrations, or add '
+      '--program=offline'
     )
 
 

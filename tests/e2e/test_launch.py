@@ -267,7 +267,7 @@ def test_a_pairing_that_is_refused_leaves_nothing(tmp_path):
     ('--agent=bc', ['bc', '--program=offline']),
     ('--agent=ail', ['ail', '--demonstrations', '--record']),
     ('--program=offline', ['sac', '--demonstrations']),
-    ('--demonstrations=runs/x', ['sac', 'imitates nobody']),
+    ('--demonstrations=runs/x', ['sac', 'does not imitate']),
     ('--video=out.mp4', ['--video', 'launch.py evaluate']),
     ('--metrics=excel', ['--metrics', 'excel', 'jsonl']),
     ('--evaluations=5', ['--evaluations', '1000steps*5']),
