@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from absl import flags
 
 from cli import command, training_flags
+from programs import agents
 from programs.agents import listing
 from run_files import metric_names
 
@@ -57,6 +58,21 @@ def metrics() -> str:
 def agents_list() -> str:
   """Returns what the verb `list` prints, as it prints it."""
   return '```text\n' + listing.text() + '\n```'
+
+
+def agents_settings() -> str:
+  """Returns a table of the settings of each agent."""
+  return '\n\n'.join(
+    f'### {agent}\n\n'
+    + _markdown(
+      ['setting', 'type', 'default', 'meaning'],
+      [
+        [f'`{row.name}`', row.type, f'`{row.default}`', row.meaning]
+        for row in listing.settings(agent)
+      ],
+    )
+    for agent in agents.AGENTS
+  )
 
 
 def verbs() -> str:
@@ -110,6 +126,7 @@ def _markdown(header: list[str], rows: list[list[str]]) -> str:
 _TABLES = {
   'agents': agents_list,
   'metrics': metrics,
+  'settings': agents_settings,
   'training': training,
   'verbs': verbs,
 }
