@@ -110,6 +110,18 @@ def test_imports_go_down():
   assert not wrong
 
 
+def test_imports_within_backends_go_down():
+  layers = ('process', 'supervision', 'cluster')
+  wrong = []
+  for importer, imported in _edges():
+    if importer.parts[0] == imported.parts[0] == 'backends':
+      upper, lower = importer.parts[1], imported.parts[1]
+      # The backends themselves, each in a folder of its own, use all layers.
+      if upper in layers and lower not in layers[: layers.index(upper) + 1]:
+        wrong.append(f'{importer} imports {imported}')
+  assert not wrong
+
+
 @pytest.mark.parametrize('kind', ['files', 'folders'])
 def test_imports_have_no_circle(kind):
   graph = {}

@@ -134,12 +134,6 @@ def test_requests_at_the_same_time_each_get_their_own_answer(tmp_path):
   assert run.end().exit_code == 0
 
 
-def test_nothing_is_left_of_a_request_that_was_withdrawn(tmp_path):
-  key = scale_requests.ask(str(tmp_path), 'worker', 4)
-  scale_requests.withdraw(str(tmp_path), key)
-  assert not list(tmp_path.iterdir())
-
-
 def _supervisor(tasks, **more):
   """A supervisor, as far as a `Scaler` knows it, with a list of tasks."""
   return types.SimpleNamespace(
