@@ -30,14 +30,14 @@ from programs import own_modules
 from run_files import damage, screen
 
 VERBS = {
-  'train': 'train an agent, as flags without a verb do',
+  'train': 'train an agent; flags without a verb do so, too',
   'status': 'show what a run is doing, and who waits for whom',
-  'stop': 'stop a run, and wait for its end',
+  'stop': 'stop a run, and wait until it has ended',
   'scale': 'have a run go on with more or fewer actors',
   'report': 'write a page that compares runs',
   'export': "write a run's policy, from its newest checkpoint",
   'evaluate': "play a run's policy, and film it",
-  'send-metrics': 'send metrics of a run that TensorBoard or others lack',
+  'send-metrics': "send a run's metrics to TensorBoard, a file or W&B",
   'list': 'list the agents, and what each acts in and learns from',
   'doctor': 'say what is wrong with this machine or its packages',
 }

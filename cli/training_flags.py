@@ -158,34 +158,41 @@ LAUNCH_TYPE = flags.DEFINE_enum(
 _DEFINE = {bool: flags.DEFINE_bool, str: flags.DEFINE_string}
 OF_BACKENDS = [_DEFINE[type(each.default)](*each) for each in registry.flags()]
 
+
+def _flags(*holders: flags.FlagHolder) -> tuple[flags.Flag, ...]:
+  # Now, since Launchpad, once imported, defines one of them over again.
+  return tuple(flags.FLAGS[holder.name] for holder in holders)
+
+
 GROUPS = {
-  'what is trained': (
+  'what is trained': _flags(
     *(AGENT, ENV, CONFIG, PROGRAM, DEMONSTRATIONS, NUM_STEPS, SEED, SEEDS),
   ),
-  'actors and evaluators': (NUM_ACTORS, ENVS_PER_ACTOR, EVALUATIONS),
-  'the run directory': (
+  'actors and evaluators': _flags(NUM_ACTORS, ENVS_PER_ACTOR, EVALUATIONS),
+  'the run directory': _flags(
     *(RUN_DIR, RESUME, CHECKPOINT_EVERY, CHECKPOINT_REPLAY, RECORD),
   ),
-  'watching a run': (METRICS, QUIET, STUCK_AFTER, NON_FINITE, PROFILE),
-  'where it runs': (*(BACKEND, RESOURCES, DRY_RUN, LAUNCH_TYPE, *OF_BACKENDS),),
+  'watching a run': _flags(METRICS, QUIET, STUCK_AFTER, NON_FINITE, PROFILE),
+  'where it runs': _flags(
+    *(BACKEND, RESOURCES, DRY_RUN, LAUNCH_TYPE, *OF_BACKENDS),
+  ),
 }
-MOST_USED = (
+MOST_USED = _flags(
   *(AGENT, ENV, CONFIG, NUM_ACTORS, ENVS_PER_ACTOR, NUM_STEPS, SEED, SEEDS),
   *(RUN_DIR, RESUME, METRICS, BACKEND),
 )
 
 
 def describe(
-  parser: argparse.ArgumentParser, holders: Sequence[flags.FlagHolder]
+  parser: argparse.ArgumentParser, described: Sequence[flags.Flag]
 ) -> None:
   """Adds flags to what `--help` shows; absl parses them.
 
   Args:
     parser: an argparse parser, or a group of one.
-    holders: the flags.
+    described: the flags.
   """
-  for holder in holders:
-    flag = flags.FLAGS[holder.name]
+  for flag in described:
     options = {'help': flag.help, 'metavar': _METAVARS.get(flag.flag_type())}
     if flag.boolean:
       options = {'help': flag.help, 'action': 'store_true'}

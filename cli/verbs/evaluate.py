@@ -1,6 +1,6 @@
-"""Plays the policy of a run that has ended or goes on, and films it.
+"""Plays the policy of a run, prints each return, and films the episodes.
 
-While the run goes on, its newest checkpoint is played.
+The run may still go on: then the policy is that of its newest checkpoint.
 """
 
 import argparse

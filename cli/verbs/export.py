@@ -1,4 +1,4 @@
-"""Writes the policy of a run, from its newest checkpoint, to its policy/.
+"""Writes the policy in a run's newest checkpoint to policy/ in its directory.
 
 The run may still go on.
 """

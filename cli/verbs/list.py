@@ -1,4 +1,4 @@
-"""Lists the agents: actions and observations, and what each learns from."""
+"""Lists the agents, and what each acts in and learns from."""
 
 import argparse
 

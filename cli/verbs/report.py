@@ -1,4 +1,4 @@
-"""Writes a page that compares runs: their figures beside each other."""
+"""Writes a page that compares runs, with figures and tables of all of them."""
 
 import argparse
 import sys
@@ -35,7 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
   # A shell's runs/* names whatever is there.
   if holding := [path for path in run_dirs if run_dir_lib.holds_run(path)]:
     for run_dir in filter(lambda each: each not in holding, run_dirs):
-      screen.show(f'launch.py: left out {run_dir}, no run', file=sys.stderr)
+      screen.show(
+        f'launch.py: left out {run_dir}, which holds no run', file=sys.stderr
+      )
     run_dirs = holding
   try:
     screen.show(report.write(run_dirs, arguments.output))

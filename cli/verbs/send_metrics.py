@@ -1,4 +1,8 @@
-"""Sends the metrics of a run that TensorBoard, a file or wandb lacks."""
+"""Sends a run's metrics to TensorBoard, a file or Weights & Biases.
+
+Only rows that are not there yet are sent. A run does this by itself while it
+goes on.
+"""
 
 import argparse
 import pathlib

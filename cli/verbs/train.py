@@ -22,9 +22,9 @@ from run_files import run_dir as run_dir_lib
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
   parser.usage = f'{parser.prog} [FLAGS], or the flags without a verb'
-  for title, holders in training_flags.GROUPS.items():
+  for title, described in training_flags.GROUPS.items():
     group = parser.add_argument_group(title)
-    training_flags.describe(group, holders)
+    training_flags.describe(group, described)
 
 
 def run(arguments: argparse.Namespace) -> int:

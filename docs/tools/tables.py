@@ -99,9 +99,9 @@ def training() -> str:
     f'### {title[0].upper()}{title[1:]}\n\n'
     + _markdown(
       ['flag', 'default', ''],
-      [_flag(flags.FLAGS[holder.name]) for holder in holders],
+      [_flag(each) for each in group],
     )
-    for title, holders in training_flags.GROUPS.items()
+    for title, group in training_flags.GROUPS.items()
   )
 
 
