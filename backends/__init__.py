@@ -17,4 +17,7 @@ Where a question is decided:
 - which states has a task? `run_files.status`; which follows which?
   `supervision.task`
 - what do the launcher and its processes tell each other? `process.messages`
+- who makes the key by which tasks call each other? `supervision.run_tasks`
+- who makes the key by which daemons join? the backend: `ray.placement`,
+  `kubernetes.backend`
 """

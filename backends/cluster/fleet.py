@@ -53,11 +53,7 @@ class Fleet:
       config: how the run goes.
     """
     self._stopper = stopper
-    self._setup = {
-      'preload': list(config.preload),
-      'fork': config.start == 'fork',
-      'env': dict(config.default_env),
-    }
+    self._config = config
     self.channel, theirs = channels.pair()
     self._events = channels.Channel(theirs)
     pipe, self._notes = os.pipe()
@@ -189,7 +185,7 @@ class Fleet:
     """Talks with the daemons of one node, one after the other."""
     while True:
       try:
-        client.connect(self._setup, self._notes)
+        client.connect(self._config, self._notes)
       except links.NoDaemonError as e:
         # `wait_for` reports it to the caller that wants the node.
         client.is_released |= is_extra and not client.answered.is_set()

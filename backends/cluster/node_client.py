@@ -10,10 +10,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.cluster import links
 from backends.process import loopback, messages
+from backends.supervision import config as config_lib
 
 
 class Node(NamedTuple):
@@ -97,11 +98,11 @@ class NodeClient:
     """Whether none of its tasks will run again."""
     return self.finished == set(self.node.tasks)
 
-  def connect(self, setup: Mapping[str, Any], stderr: int) -> None:
+  def connect(self, config: config_lib.RunConfig, stderr: int) -> None:
     """Waits for a daemon and sends it its setup.
 
     Args:
-      setup: the fields of `messages.NodeSetup` that are the same for all nodes.
+      config: how the run goes.
       stderr: the file descriptor for what the daemon prints.
 
     Raises:
@@ -109,12 +110,18 @@ class NodeClient:
     """
     self.is_connecting = True
     link = self.node.connect(stderr)
-    gpus = {task: count for task, count in self.node.tasks.items() if count}
+    setup = messages.NodeSetup(
+      host=link.host,
+      gpus={task: count for task, count in self.node.tasks.items() if count},
+      preload=list(config.preload),
+      fork=config.start == 'fork',
+      env=dict(config.default_env),
+    )
     with self._lock:
       self._link = link
       self._spoken_to_at = time.monotonic()
       self.is_connecting = False
-      self.send(messages.NodeSetup(host=link.host, gpus=gpus, **setup))
+      self.send(setup)
       self._moved = [] if self.answered.is_set() else None
       # The first replies are the new addresses of those that it has already.
       for _ in range(len(self.addresses) + self._num_asked):
