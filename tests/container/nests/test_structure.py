@@ -15,11 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from acme.jax import running_statistics
 
 from container.nests import structure, structure_json
 from tests.container import servers
-
-from acme.jax import running_statistics  # isort: skip
 
 
 class Pair(NamedTuple):
