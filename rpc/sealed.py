@@ -89,7 +89,7 @@ class Connection:
     data = read(self._socket, size, deadline)
     code = self._code(self._theirs, self._received, data)
     if not hmac.compare_digest(code, head[_HEADER.size :]):
-      raise NotTheRunError('the other end did not make a message')
+      raise NotTheRunError('a message does not come from the other end')
     self._received += 1
     return data
 
@@ -140,16 +140,16 @@ def connect(address: str, key: bytes, deadline: float | None) -> Connection:
     tune(sock)
     banner = bytes(read(sock, BANNER_BYTES, deadline))
     if not banner.startswith(MAGIC):
-      raise NotTheRunError(f'who listens at {address} is not of this run')
+      raise NotTheRunError(f'the server at {address} is not of this run')
     theirs, ours = banner[len(MAGIC) :], secrets.token_bytes(NONCE_BYTES)
     sock.settimeout(_left(deadline))
     sock.sendall(ours + _code(key, b'client', theirs, ours))
     shown = bytes(read(sock, _CODE_BYTES, deadline))
     if not hmac.compare_digest(shown, _code(key, b'server', theirs, ours)):
-      raise NotTheRunError(f'who listens at {address} is not of this run')
+      raise NotTheRunError(f'the server at {address} is not of this run')
   except EOFError as e:
     sock.close()
-    raise NotTheRunError(f'who listens at {address} hung up') from e
+    raise NotTheRunError(f'the server at {address} hung up') from e
   except BaseException:
     sock.close()
     raise
