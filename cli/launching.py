@@ -2,9 +2,10 @@
 
 import contextlib
 import dataclasses
-import functools
 import pathlib
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from backends import api, registry
 from backends import resources as resources_lib
@@ -14,7 +15,10 @@ from run_files import run_dir as run_dir_lib
 from run_files import screen
 from system import stops
 
-# Flags of this process alone.
+if TYPE_CHECKING:
+  import launchpad as lp
+
+# Flags that are not the launcher's when a scheduler starts it.
 _NOT_PASSED_ON = (
   *('backend', 'run_dir', 'resume', 'dry_run'),
   *('verbosity', 'v'),
@@ -33,8 +37,8 @@ def train(
   Args:
     settings: the flags' values that describe the run; they have been checked.
     run_dir: the run directory's absolute path.
-    choice: where the run's processes are.
-    watch: how it is watched.
+    choice: what the flags say about where the run's processes are.
+    watch: how the run is watched.
     resume: whether to go on with the run that is in the directory.
 
   Returns:
@@ -46,48 +50,189 @@ def train(
   """
   backend = registry.make(choice)
   backend.check(run_dir, choice.dry_run)
-  begin = _run
-  if backend.part == api.Part.SUBMITTER:
-    begin = _describe if choice.dry_run else _submit
-    if choice.dry_run or backend.RUN_DIR_IS_ON_VOLUME:
-      return begin(settings, run_dir, backend, watch)
+  launch = Launch(settings, run_dir, backend)
+  if choice.dry_run:
+    return launch.describe()
+  is_submitter = backend.part == api.Part.SUBMITTER
+  if is_submitter and backend.RUN_DIR_IS_ON_VOLUME:
+    return launch.submit()
   with stops.undoing(lambda: run_dir_lib.remove_if_unused(run_dir)):
-    _make_run_dir(settings, run_dir, backend, resume)
+    launch.make_run_dir(resume)
     try:
-      return begin(settings, run_dir, backend, watch)
+      return launch.submit() if is_submitter else launch.run(watch)
     finally:
       run_dir_lib.remove_if_unused(run_dir)
 
 
-def _make_run_dir(
-  settings: Settings, run_dir: pathlib.Path, backend: api.Backend, resume: bool
-) -> None:
-  """Makes the run directory, or checks the one to go on with.
+@dataclasses.dataclass(frozen=True)
+class Launch:
+  """A run that is about to begin.
 
-  Raises:
-    WrongUsage: it cannot be made, or is another run's.
-    DamagedError: what is to go on is damaged.
+  Attributes:
+    settings: the flags' values that describe the run.
+    run_dir: the run directory's absolute path.
+    backend: where the run's processes are.
   """
-  is_scheduled = backend.part == api.Part.SCHEDULED_LAUNCHER
-  # A scheduler starts it with the same flags the first time and later.
-  begins = is_scheduled and not run_dir_lib.holds_run(run_dir)
-  try:
-    if resume and not begins:
-      run_dir_lib.check_resume(run_dir, dataclasses.asdict(settings))
-      # A scheduler starts one launcher of a run at a time.
-      if not is_scheduled:
-        _check_not_running(run_dir)
-      resuming.check(run_dir)
-    else:
-      run_dir_lib.create(run_dir)
-    # A volume may keep the lock of a launcher whose node is lost.
-    if backend.part != api.Part.SUBMITTER and not backend.RUN_DIR_IS_ON_VOLUME:
-      run_dir_lib.lock(run_dir)
-  except (OSError, ValueError) as e:
-    raise WrongUsage(f'--run_dir: {e}') from e
+
+  settings: Settings
+  run_dir: pathlib.Path
+  backend: api.Backend
+
+  def make_run_dir(self, resume: bool) -> None:
+    """Makes the run directory, or checks the one to go on with.
+
+    Raises:
+      WrongUsage: it cannot be made, or is another run's.
+      DamagedError: what is to go on is damaged.
+    """
+    part = self.backend.part
+    # A scheduler starts its launcher with `--resume` the first time, too.
+    if part == api.Part.SCHEDULED_LAUNCHER:
+      resume = resume and run_dir_lib.holds_run(self.run_dir)
+    try:
+      if resume:
+        run_dir_lib.check_resume(self.run_dir, self._config)
+        # A scheduler starts one launcher of a run at a time.
+        if part != api.Part.SCHEDULED_LAUNCHER:
+          _check_not_running(self.run_dir)
+        resuming.check(self.run_dir)
+      else:
+        run_dir_lib.create(self.run_dir)
+      # A volume may keep the lock of a launcher whose node is lost.
+      is_lockable = not self.backend.RUN_DIR_IS_ON_VOLUME
+      if part != api.Part.SUBMITTER and is_lockable:
+        run_dir_lib.lock(self.run_dir)
+    except (OSError, ValueError) as e:
+      raise WrongUsage(f'--run_dir: {e}') from e
+
+  def describe(self) -> int:
+    """Prints what would be submitted; returns the exit code."""
+    print(self.backend.describe(self._submission()), end='')
+    return 0
+
+  def submit(self) -> int:
+    """Submits the run and says how to look after it; returns the exit code."""
+    submission = self._submission()
+    with self._kept_config():
+      submitted = self.backend.submit(submission)
+    lines = [('run directory', f'{self.run_dir}  ({submitted.storage})')]
+    lines += submitted.facts
+    if submitted.flags is not None:
+      about = shlex.join([str(self.run_dir), *submitted.flags])
+      lines += [
+        ('its state', f'python launch.py status {about}'),
+        ('to stop it', f'python launch.py stop {about}'),
+      ]
+    for name, value in lines:
+      print(f'{name:<15}{value}')
+    return 0
+
+  def _submission(self) -> api.Submission:
+    from backends.supervision import launcher
+
+    program = self._make_program()
+    own_flags = [flag.name for flag in registry.flags()]
+    flags = [
+      # All settings, also those that were not given: there must be as many
+      # tasks as there is room for, whatever the run was resumed from.
+      *(f'--{k}={v}' for k, v in self._config.items() if v is not None),
+      *launcher.command_line_flags(
+        {*self._config, *own_flags, *_NOT_PASSED_ON}
+      ),
+      f'--run_dir={self.run_dir}',
+      # The launcher begins the run at its first start, and goes on with it
+      # at each later one.
+      '--resume',
+    ]
+    return api.Submission(self.run_dir, program, flags)
+
+  @contextlib.contextmanager
+  def _kept_config(self) -> Iterator[None]:
+    """Writes the run's settings; takes them back if the body is refused."""
+    if self.backend.RUN_DIR_IS_ON_VOLUME:
+      yield
+      return
+    is_new = not run_dir_lib.holds_run(self.run_dir)
+    run_dir_lib.write_config(self.run_dir, self._config)
+    try:
+      yield
+    except api.RefusedError:
+      if is_new:
+        run_dir_lib.config_path(self.run_dir).unlink()
+      raise
+
+  def run(self, watch: watching.Watch) -> int:
+    """Runs the program to its end and says what came of it.
+
+    Args:
+      watch: how the run is watched.
+
+    Returns:
+      The exit code.
+    """
+    from cli import ending, roles
+    from reporting.sinks import followers
+
+    config = roles.run_config(
+      str(self.run_dir / 'logs'), self.settings.preload, self.backend.resources
+    )
+    if not self.backend.IS_SUPERVISED:
+      with followers.following(watch.sinks, self.run_dir, metric_sinks.show):
+        result = self.backend.run(
+          self._make_and_keep, config=config, on_line=print
+        )
+      return result.exit_code
+    screen.show(f'{"run directory":<15}{self.run_dir}')
+    is_scalable = self.settings.program == 'distributed'
+    with watching.watching(self.settings, self.run_dir, watch) as printer:
+      result = self.backend.run(
+        self._make_on_cpu,
+        config=config,
+        on_line=printer,
+        resize=self._resize if is_scalable else None,
+      )
+    return ending.end(self.settings, self.run_dir, result)
+
+  @property
+  def _config(self) -> dict[str, str | int | float | bool | None]:
+    """The settings by the names of their flags."""
+    return dataclasses.asdict(self.settings)
+
+  def _make_program(self) -> 'lp.Program':
+    """Returns the program.
+
+    Raises:
+      WrongUsage: it cannot be made, or `--resources` names no role of it.
+    """
+    program = self.settings.make_program(self.run_dir)
+    try:
+      resources_lib.check_roles(self.backend.resources, program.groups)
+    except ValueError as e:
+      raise WrongUsage(f'--resources: {e}') from e
+    return program
+
+  def _make_and_keep(self) -> 'lp.Program':
+    """Returns the program once the run directory has its settings."""
+    program = self._make_program()
+    run_dir_lib.write_config(self.run_dir, self._config)
+    return program
+
+  def _make_on_cpu(self) -> 'lp.Program':
+    """Returns the program; leaves the accelerators to the learner's process."""
+    import jax
+
+    jax.config.update('jax_platforms', 'cpu')
+    return self._make_and_keep()
+
+  def _resize(self, label: str, count: int) -> 'lp.Program':
+    """Returns the program with so many actors, which the run then has."""
+    del label  # There is no other role of which there may be more.
+    settings = dataclasses.replace(self.settings, num_actors=count)
+    return dataclasses.replace(self, settings=settings)._make_and_keep()
 
 
 def _check_not_running(run_dir: pathlib.Path) -> None:
+  """Raises `ValueError` if the run in a directory still goes on."""
   for backend in registry.candidates(registry.Choice()):
     state = backend.state(run_dir)
     if state is not None:
@@ -95,155 +240,3 @@ def _check_not_running(run_dir: pathlib.Path) -> None:
         f'the run in {run_dir} still goes on, as {state}; stop it first, with '
         f'`python launch.py stop {run_dir}`'
       )
-
-
-def _describe(
-  settings: Settings,
-  run_dir: pathlib.Path,
-  backend: api.Backend,
-  watch: watching.Watch,
-) -> int:
-  """Prints what would be submitted."""
-  del watch
-  submission = _submission(settings, run_dir, backend)
-  print(backend.describe(submission), end='')
-  return 0
-
-
-def _submit(
-  settings: Settings,
-  run_dir: pathlib.Path,
-  backend: api.Backend,
-  watch: watching.Watch,
-) -> int:
-  """Hands the run to a scheduler, and says how to look after it."""
-  del watch  # Its launcher does.
-  submission = _submission(settings, run_dir, backend)
-  if backend.RUN_DIR_IS_ON_VOLUME:
-    submitted = backend.submit(submission)
-  else:
-    with _config(settings, run_dir):
-      submitted = backend.submit(submission)
-  lines = [('run directory', f'{run_dir}  ({submitted.storage})')]
-  lines += submitted.facts
-  if submitted.flags is not None:
-    about = shlex.join([str(run_dir), *submitted.flags])
-    lines += [
-      ('its state', f'python launch.py status {about}'),
-      ('to stop it', f'python launch.py stop {about}'),
-    ]
-  for name, value in lines:
-    print(f'{name:<15}{value}')
-  return 0
-
-
-def _submission(
-  settings: Settings, run_dir: pathlib.Path, backend: api.Backend
-) -> api.Submission:
-  from backends.supervision import launcher
-
-  program = _make_program(settings, run_dir, backend)
-  values = dataclasses.asdict(settings)
-  own_flags = [flag.name for flag in registry.flags()]
-  flags = [
-    # All settings, also those that were not given: there must be as many tasks
-    # as there is room for, whatever the run was resumed from.
-    *(f'--{name}={v}' for name, v in values.items() if v is not None),
-    *launcher.command_line_flags({*values, *own_flags, *_NOT_PASSED_ON}),
-    f'--run_dir={run_dir}',
-    # The launcher begins the run at its first start, and goes on with it later.
-    '--resume',
-  ]
-  return api.Submission(run_dir, program, flags)
-
-
-@contextlib.contextmanager
-def _config(settings: Settings, run_dir: pathlib.Path):
-  """Writes the run's settings; takes them back if the run is then refused."""
-  is_new = not run_dir_lib.holds_run(run_dir)
-  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
-  try:
-    yield
-  except api.RefusedError:
-    if is_new:
-      run_dir_lib.config_path(run_dir).unlink()
-    raise
-
-
-def _run(
-  settings: Settings,
-  run_dir: pathlib.Path,
-  backend: api.Backend,
-  watch: watching.Watch,
-) -> int:
-  """Runs the program to its end, and says what came of it."""
-  from cli import ending, roles
-  from reporting.sinks import followers
-
-  config = roles.run_config(
-    str(run_dir / 'logs'), settings.preload, backend.resources
-  )
-  make_program = functools.partial(
-    _make_and_keep_program, settings, run_dir, backend
-  )
-  if not backend.IS_SUPERVISED:
-    with followers.following(watch.sinks, run_dir, metric_sinks.show):
-      return backend.run(make_program, config=config, on_line=print).exit_code
-  resize = None
-  if settings.program == 'distributed':
-    resize = functools.partial(_resize, settings, run_dir, backend)
-  screen.show(f'{"run directory":<15}{run_dir}')
-  with watching.watching(settings, run_dir, watch) as printer:
-    result = backend.run(
-      lambda: _on_cpu(make_program),
-      config=config,
-      on_line=printer,
-      resize=resize,
-    )
-  return ending.end(settings, run_dir, result)
-
-
-def _make_program(
-  settings: Settings, run_dir: pathlib.Path, backend: api.Backend
-):
-  """Returns the `lp.Program`.
-
-  Raises:
-    WrongUsage: it cannot be made, or `--resources` names no role of it.
-  """
-  program = settings.make_program(run_dir)
-  try:
-    resources_lib.check_roles(backend.resources, program.groups)
-  except ValueError as e:
-    raise WrongUsage(f'--resources: {e}') from e
-  return program
-
-
-def _make_and_keep_program(
-  settings: Settings, run_dir: pathlib.Path, backend: api.Backend
-):
-  """Returns the `lp.Program` after the run directory has its settings."""
-  program = _make_program(settings, run_dir, backend)
-  run_dir_lib.write_config(run_dir, dataclasses.asdict(settings))
-  return program
-
-
-def _on_cpu(make_program):
-  """Makes a program where no learner runs, and leaves accelerators alone."""
-  import jax
-
-  jax.config.update('jax_platforms', 'cpu')
-  return make_program()
-
-
-def _resize(
-  settings: Settings,
-  run_dir: pathlib.Path,
-  backend: api.Backend,
-  label: str,
-  count: int,
-):
-  """Makes the program with so many actors, and has the settings say so."""
-  del label  # There is no other role of which there may be more.
-  changed = dataclasses.replace(settings, num_actors=count)
-  return _make_and_keep_program(changed, run_dir, backend)

@@ -1,4 +1,4 @@
-"""What people do with a run on Kubernetes: submit, look after, stop it."""
+"""What kubectl does with a run's objects: create, show, stop, remove them."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backends import api
-from backends.kubernetes import manifests as kubernetes_manifests
+from backends.kubernetes import manifests
 
 _COMMAND_SECS = 60.0
 # Longer than a pod's time of grace.
@@ -18,9 +18,9 @@ _POLL_SECS = 1.0
 _JOB_SET = 'jobsets.jobset.x-k8s.io'
 _KINDS = (_JOB_SET, 'networkpolicies.networking.k8s.io', 'secrets')
 _FINISHED = ('Completed', 'Failed')
-# Of a pod, which may be there still for its output.
+# A pod in one of these phases runs no more; it is kept for its output.
 _ENDED = ('Succeeded', 'Failed')
-# What kubectl's libraries log beside what it says itself.
+# Lines that kubectl's libraries log beside kubectl's own.
 _NOISE = re.compile(r'[EWI]\d{4} |Warning: ')
 _OF_STDIN = 'error when creating "STDIN": '
 _NO_SERVER = 'localhost:8080'
@@ -28,16 +28,16 @@ _NO_JOB_SET = ('resource type "jobsets"', 'no matches for kind "JobSet"')
 
 
 class KubernetesError(api.BackendError):
-  """kubectl is not there, fails or does not answer."""
+  """kubectl is missing, fails or does not answer."""
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-  """What the cluster says of a run.
+  """The state of a run's JobSet.
 
   Attributes:
     word: `Running`, `Suspended`, `Stopping`, `Completed` or `Failed`.
-    reason: why, where there is more to say; else empty.
+    reason: why it failed, if the cluster says; else empty.
   """
 
   word: str
@@ -53,36 +53,40 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-  """Where kubectl finds the runs of a namespace.
+  """A namespace of a cluster, as kubectl reaches it.
 
   Attributes:
-    options: of a run; `context` and `namespace` are kubectl's own unless there.
+    options: a run's options by name, of which `context` and `namespace` count;
+      without them kubectl takes its own.
   """
 
   options: Mapping[str, str]
 
-  def create(self, manifests: str) -> None:
-    """Makes the objects of a run.
+  def create(self, text: str) -> None:
+    """Creates the objects of a run.
+
+    Args:
+      text: the objects, as `manifests.render` has them.
 
     Raises:
-      KubernetesError: the cluster does not take them all.
+      KubernetesError: the cluster does not take all of them.
     """
-    self._call('create', '--filename=-', stdin=manifests)
+    self._call('create', '--filename=-', stdin=text)
 
   def state(self, name: str) -> State | None:
-    """Returns what a run does; None if the cluster has none of that name.
+    """Returns the state of the JobSet of a name; None if there is none.
 
     Raises:
-      KubernetesError: the cluster does not say.
+      KubernetesError: the cluster does not answer.
     """
     found = self._get(_JOB_SET, name, '--ignore-not-found')
     return _state(found) if found else None
 
   def pods(self, name: str) -> dict[str, str]:
-    """Returns what each pod of a run does, by the pod's name.
+    """Returns the state of each pod of a run, by the pod's name.
 
     Raises:
-      KubernetesError: the cluster does not say.
+      KubernetesError: the cluster does not answer.
     """
     found = self._get('pods', f'--selector={_label(name)}')
     items = found.get('items', ())
@@ -92,18 +96,19 @@ class Cluster:
     """Returns what a command prints in the pod of a run's launcher.
 
     Raises:
-      KubernetesError: it fails, or there is no such pod.
+      KubernetesError: the command fails, or the pod does not exist.
     """
-    job = f'job/{name}-{kubernetes_manifests.LAUNCHER}-0'
+    job = f'job/{name}-{manifests.LAUNCHER}-0'
     return self._call('exec', job, '--', *command)
 
   def stop(self, name: str) -> None:
-    """Ends all pods of a run and waits for that; it saves what it has.
+    """Ends all pods of a run, which saves itself, and waits for their end.
 
-    Not by deletion: names of pods would not be known while they stop.
+    The JobSet is suspended rather than deleted, because without it the pods'
+    host names would not be known while they stop.
 
     Raises:
-      KubernetesError: the cluster does not do it, or not in time.
+      KubernetesError: the pods do not end, or not in time.
     """
     patch = json.dumps({'spec': {'suspend': True}})
     self._call('patch', _JOB_SET, name, '--type=merge', f'--patch={patch}')
@@ -117,10 +122,10 @@ class Cluster:
       time.sleep(_POLL_SECS)
 
   def remove(self, name: str) -> None:
-    """Removes the objects of a run, and waits for that.
+    """Removes the objects of a run, and waits until they are gone.
 
     Raises:
-      KubernetesError: the cluster does not do it, or not in time.
+      KubernetesError: the cluster does not remove them, or not in time.
     """
     for kind in _KINDS:
       self._call(
@@ -131,7 +136,7 @@ class Cluster:
 
   @property
   def flags(self) -> list[str]:
-    """Returns what tells kubectl where it is."""
+    """Returns the flags that tell kubectl the context and the namespace."""
     return [
       f'--{name}={self.options[name]}'
       for name in ('context', 'namespace')
@@ -176,7 +181,7 @@ class Cluster:
 
 
 def _label(name: str) -> str:
-  return f'{kubernetes_manifests.NAME_LABEL}={name}'
+  return f'{manifests.NAME_LABEL}={name}'
 
 
 def _state(job_set: Mapping[str, Any]) -> State:
@@ -192,7 +197,7 @@ def _state(job_set: Mapping[str, Any]) -> State:
 
 
 def _pod_state(pod: Mapping[str, Any]) -> str:
-  """Returns a pod's phase, and what it waits for."""
+  """Returns a pod's phase and what the pod waits for."""
   status = pod.get('status', {})
   if 'deletionTimestamp' in pod['metadata']:
     return 'Terminating'

@@ -1,8 +1,8 @@
 """The objects of a run on Kubernetes, as the text that kubectl takes.
 
 A JobSet has the launcher's Job and one Job for each of the program's labels, in
-which each task is a pod with a name of its own. Where a pod runs, that it is
-started again, and what its end means for the others is the cluster's to do.
+which each task is a pod with a host name of its own. The cluster decides where
+a pod runs, starts it again, and ends the others when the launcher has ended.
 """
 
 import hashlib
@@ -16,35 +16,36 @@ import yaml
 
 from backends import resources as resources_lib
 from backends.cluster import links
-from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import options as options_lib
 from backends.kubernetes import pods
 
 LAUNCHER = 'launcher'
-# JobSet puts it on each of its pods.
+# The label that JobSet puts on each of its pods.
 NAME_LABEL = 'jobset.sigs.k8s.io/jobset-name'
 _PORT = 7700
-# Of a launcher that dies, not of one that ends or has to make room.
+# How often a launcher may die. Its end, and an eviction, do not count.
 _MAX_LAUNCHER_DEATHS = 10
 _FAILED, _WRONG_USAGE = 1, 2
-# The greatest that there is: what dies too often is for the launcher to say.
+# The greatest limit that Kubernetes takes: how often a task may die is decided
+# by the launcher.
 _NO_LIMIT = 2**31 - 1
 _MAX_DNS = 63
 _MAX_SLUG = 23
 
 
 def in_launcher() -> bool:
-  """Whether this process is a launcher that daemons come to."""
+  """Returns whether this process is in the launcher's pod of a run."""
   return links.LISTEN in os.environ
 
 
 def name(run_dir: pathlib.PurePath) -> str:
-  """Returns the name of all objects of a run, the same at every call.
+  """Returns the name of a run's objects, which is the same at every call.
 
-  Kubernetes adds the role, an index and six characters to the name of a pod,
-  and takes no more than 63 in all.
+  For a pod's name, Kubernetes adds the role, an index and six characters, and
+  takes 63 characters in all.
 
   Args:
-    run_dir: of the run, as pods have it.
+    run_dir: the run directory's path in the pods.
   """
   slug = _dns(run_dir.name)
   if not slug[:1].isalpha():
@@ -57,29 +58,31 @@ def render(
   own: str,
   groups: Mapping[str, int],
   resources: Mapping[str, resources_lib.Resources],
-  options: kubernetes_options.Options,
+  options: options_lib.Options,
   flags: Sequence[str],
   key: str,
 ) -> str:
-  """Returns the manifests: what is let in, the key, and the JobSet.
+  """Returns the manifests of a network policy, the key and the JobSet.
 
   Args:
     own: the name of the objects.
-    groups: how many tasks each of the program's labels has.
-    resources: by label; those that are not there have the least.
-    options: of the run; complete.
-    flags: of `launch.py`, for the launcher.
-    key: by which launcher and daemons know each other.
+    groups: the number of tasks by the program's labels.
+    resources: the resources of each task by label; a label that is missing has
+      the least.
+    options: the run's options, which are complete.
+    flags: the flags of `launch.py` in the launcher's pod.
+    key: the key by which launcher and daemons know each other.
 
   Raises:
-    ValueError: there is no such label, or it is too long for a pod's name.
+    ValueError: the program has no such label, or a label is too long for the
+      name of a pod.
   """
   resources_lib.check_roles(resources, groups)
   resources_lib.check_roles(options.pods, [*groups, LAUNCHER])
   jobs = [_launcher(own, flags, options)]
   for label, count in groups.items():
-    given = resources.get(label, resources_lib.Resources())
-    jobs.append(_daemons(own, label, count, given, options))
+    of_task = resources.get(label, resources_lib.Resources())
+    jobs.append(_daemons(own, label, count, of_task, options))
   _check_names(own, jobs)
   objects = [_network_policy(own), _secret(own, key), _job_set(own, jobs)]
   for each in objects:
@@ -94,7 +97,7 @@ def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     'kind': 'JobSet',
     'metadata': {'name': own},
     'spec': {
-      # JobSet makes the headless service that these names need.
+      # JobSet makes the headless service that host names of pods need.
       'network': {'enableDNSHostnames': True},
       'successPolicy': {'operator': 'All', 'targetReplicatedJobs': [LAUNCHER]},
       'failurePolicy': {
@@ -113,9 +116,9 @@ def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _launcher(
-  own: str, flags: Sequence[str], options: kubernetes_options.Options
+  own: str, flags: Sequence[str], options: options_lib.Options
 ) -> dict[str, Any]:
-  # A dollar sign would be for Kubernetes to put a variable's value in.
+  # Kubernetes would replace `$(NAME)` by a variable's value.
   plain = [flag.replace('$', '$$') for flag in flags]
   command = ['python', 'launch.py', *plain]
   pod = pods.spec(own, LAUNCHER, command, resources_lib.Resources(), options)
@@ -124,12 +127,12 @@ def _launcher(
     {'name': links.KEY_FILE, 'value': pods.KEY_PATH},
   ]
   rules = [
-    # It goes on elsewhere, however often.
+    # A launcher that is evicted goes on elsewhere, however often.
     {
       'action': 'Ignore',
       'onPodConditions': [{'type': 'DisruptionTarget', 'status': 'True'}],
     },
-    # It would fail again.
+    # A launcher that ends with one of these would do so again.
     {
       'action': 'FailJob',
       'onExitCodes': {'operator': 'In', 'values': [_FAILED, _WRONG_USAGE]},
@@ -138,7 +141,7 @@ def _launcher(
   return _job(
     LAUNCHER,
     1,
-    # Kubernetes has pod failure policies for pods that do not restart alone.
+    # Kubernetes applies pod failure policies only to pods that never restart.
     {**pod, 'restartPolicy': 'Never'},
     {
       'backoffLimit': _MAX_LAUNCHER_DEATHS,
@@ -151,8 +154,8 @@ def _daemons(
   own: str,
   label: str,
   count: int,
-  given: resources_lib.Resources,
-  options: kubernetes_options.Options,
+  resources: resources_lib.Resources,
+  options: options_lib.Options,
 ) -> dict[str, Any]:
   command = [
     *('python', '-m', 'backends.cluster.join'),
@@ -160,12 +163,12 @@ def _daemons(
     f'{label}/$(JOB_COMPLETION_INDEX)',
     pods.KEY_PATH,
   ]
-  pod = pods.spec(own, label, command, given, options)
+  pod = pods.spec(own, label, command, resources, options)
   return _job(
     _dns(label),
     count,
-    # In its place while the node is there; the delays of new pods would be
-    # those of all the label's pods together.
+    # A pod restarts in its place as long as its node is there. The delay of a
+    # new pod would grow with the failures of all the label's pods.
     {**pod, 'restartPolicy': 'OnFailure'},
     {'backoffLimit': _NO_LIMIT},
   )
@@ -182,7 +185,7 @@ def _job(
         'completionMode': 'Indexed',
         'completions': count,
         'parallelism': count,
-        # Never two pods of one name.
+        # There are never two pods of one name.
         'podReplacementPolicy': 'Failed',
         **spec,
         'template': {'spec': pod},
@@ -192,7 +195,7 @@ def _job(
 
 
 def _network_policy(own: str) -> dict[str, Any]:
-  """Lets pods of the run alone connect to pods of the run."""
+  """Lets only the run's own pods connect to its pods."""
   return {
     'apiVersion': 'networking.k8s.io/v1',
     'kind': 'NetworkPolicy',
@@ -219,14 +222,14 @@ def _secret(own: str, key: str) -> dict[str, Any]:
 
 
 def _check_names(own: str, jobs: Sequence[Mapping[str, Any]]) -> None:
-  """Raises `ValueError` unless Kubernetes takes each role's name."""
+  """Raises `ValueError` unless Kubernetes takes the names of all pods."""
   names = [job['name'] for job in jobs]
   for job_name in names:
     if names.count(job_name) > 1:
       raise ValueError(f'two roles would both be {job_name!r} in a host name')
   for job in jobs:
     last = job['template']['spec']['completions'] - 1
-    # Kubernetes adds as many random characters to the name of a pod.
+    # Kubernetes adds five random characters to the name of a pod.
     pod = f'{own}-{job["name"]}-0-{last}-abcde'
     if len(pod) > _MAX_DNS:
       raise ValueError(

@@ -1,4 +1,4 @@
-"""What `--kubernetes` says: `image=rl:1,volume=c:/runs;actor:memory=2Gi`."""
+"""The text of `--kubernetes`: `image=rl:1,volume=c:/runs;actor:memory=2Gi`."""
 
 import dataclasses
 import pathlib
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from backends import resources as resources_lib
 
-# Those that each run needs, and how they are written.
+# The options that each run needs, and how one writes them.
 _NEEDED = {
   'image': 'image=REGISTRY/NAME:TAG, which was built from Dockerfile',
   'volume': "volume=CLAIM:/PATH, a volume claim's name and where pods have it",
 }
 _OF_RUN = (*_NEEDED, 'namespace', 'context')
 MEMORY = 'memory'
-# With the key of a node's label, or of a node's taint, behind it.
+# The key of a node's label, or of a node's taint, follows each of these.
 SELECTOR, TOLERATION = 'nodeSelector.', 'toleration.'
 _OF_PODS = (MEMORY, f'{SELECTOR}KEY', f'{TOLERATION}KEY')
 _FORMS = {
@@ -27,28 +27,30 @@ _EXAMPLES = {'volume': 'runs:/runs', 'namespace': 'rl', MEMORY: '16Gi'}
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-  """What `--kubernetes` says.
+  """The options in `--kubernetes`.
 
   Attributes:
-    run: the run's own options, by name; any may be missing.
-    pods: the options of pods, by role; those under None are for all.
+    run: the options of the whole run by name; any may be missing.
+    pods: the options of pods by role; options of all pods are under None.
   """
 
   run: Mapping[str, str]
   pods: Mapping[str | None, Mapping[str, str]]
 
   def check_complete(self) -> None:
-    """Raises `ValueError` if something is missing that each run needs."""
+    """Raises `ValueError` if an option is missing that each run needs."""
     for name, form in _NEEDED.items():
       if name not in self.run:
         raise ValueError(f'{name} is missing; say {form}')
 
   @property
   def claim(self) -> str:
+    """The name of the volume's claim."""
     return self.run['volume'].partition(':')[0]
 
   @property
   def mount_path(self) -> pathlib.PurePosixPath:
+    """The volume's path in the pods."""
     return pathlib.PurePosixPath(self.run['volume'].partition(':')[2])
 
   def of(self, role: str) -> Mapping[str, str]:
@@ -57,13 +59,13 @@ class Options:
 
 
 def parse(text: str) -> Options:
-  """Returns what a text says.
+  """Returns the options in a text.
 
   Args:
-    text: as in this module's first line; empty for nothing.
+    text: options as in this module's first line, or nothing.
 
   Raises:
-    ValueError: it is malformed, or there is no such option.
+    ValueError: the text is malformed, or names an option that does not exist.
   """
   split = resources_lib.split(text)
   for role, items in split.items():

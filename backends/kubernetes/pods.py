@@ -1,18 +1,19 @@
-"""What each pod of a run on Kubernetes has: a container, rights, volumes."""
+"""The specification of a run's pods: containers, rights and volumes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backends import resources as resources_lib
-from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import options as options_lib
 
 _KEY_FOLDER = '/etc/launchpad'
-# In the run's Secret, and of the file that pods have of it.
+# The key's name in the run's Secret, and its file in the pods.
 KEY = 'key'
 KEY_PATH = f'{_KEY_FOLDER}/{KEY}'
-# Of the user in `Dockerfile`.
+# The number of the user in `Dockerfile`.
 _USER = 1000
-# A stop takes 15 s at most, and what came of the run is written after that.
+# A stop takes 15 s at most; after that the launcher still writes what came of
+# the run.
 _GRACE_SECS = 45
 
 
@@ -20,89 +21,95 @@ def spec(
   own: str,
   role: str,
   command: Sequence[str],
-  given: resources_lib.Resources,
-  options: kubernetes_options.Options,
+  resources: resources_lib.Resources,
+  options: options_lib.Options,
 ) -> dict[str, Any]:
-  """Returns a pod's specification, but for when it restarts.
+  """Returns a pod's specification, without its restart policy.
 
   Args:
     own: the name of the run's objects.
-    role: whose options it has.
-    command: what it runs.
-    given: what it is given of its node.
-    options: of the run.
+    role: the role, whose options the pod has.
+    command: the command of the pod's container.
+    resources: the resources of the task in the pod.
+    options: the run's options.
   """
-  of_role = options.of(role)
+  return {
+    'terminationGracePeriodSeconds': _GRACE_SECS,
+    'automountServiceAccountToken': False,
+    'enableServiceLinks': False,
+    # The first process of a container with processes of its own does not hear a
+    # signal before it handles it, and the interpreter takes a while to start.
+    'shareProcessNamespace': True,
+    'securityContext': {
+      'runAsNonRoot': True,
+      'runAsUser': _USER,
+      'runAsGroup': _USER,
+      # This group may write to the volume and read the key.
+      'fsGroup': _USER,
+      'fsGroupChangePolicy': 'OnRootMismatch',
+      'seccompProfile': {'type': 'RuntimeDefault'},
+    },
+    'containers': [_container(role, command, resources, options)],
+    'volumes': _volumes(own, options.claim),
+    **_placement(options.of(role)),
+  }
+
+
+def _container(
+  role: str,
+  command: Sequence[str],
+  resources: resources_lib.Resources,
+  options: options_lib.Options,
+) -> dict[str, Any]:
+  memory = options.of(role).get(options_lib.MEMORY)
   mounts = {
     'run': {'mountPath': str(options.mount_path)},
     'key': {'mountPath': _KEY_FOLDER, 'readOnly': True},
     'shm': {'mountPath': '/dev/shm'},
   }
-  container = {
+  return {
     'name': 'main',
     'image': options.run['image'],
     'command': list(command),
     'env': [{'name': 'PYTHONUNBUFFERED', 'value': '1'}],
-    'resources': _resources(given, of_role.get(kubernetes_options.MEMORY)),
+    'resources': _resources(resources, memory),
     'securityContext': {
       'allowPrivilegeEscalation': False,
       'capabilities': {'drop': ['ALL']},
     },
     'volumeMounts': [{'name': k, **mount} for k, mount in mounts.items()],
   }
-  return {
-    'terminationGracePeriodSeconds': _GRACE_SECS,
-    'automountServiceAccountToken': False,
-    'enableServiceLinks': False,
-    # The first process of a container that has its own does not hear signals
-    # before it has handlers, which the interpreter's start takes.
-    'shareProcessNamespace': True,
-    'securityContext': {
-      'runAsNonRoot': True,
-      'runAsUser': _USER,
-      'runAsGroup': _USER,
-      # Who may write to the volume and read the key.
-      'fsGroup': _USER,
-      'fsGroupChangePolicy': 'OnRootMismatch',
-      'seccompProfile': {'type': 'RuntimeDefault'},
-    },
-    'containers': [container],
-    'volumes': _volumes(own, options.claim),
-    **_placement(of_role),
-  }
 
 
 def _resources(
-  given: resources_lib.Resources, memory: str | None
+  resources: resources_lib.Resources, memory: str | None
 ) -> dict[str, Any]:
-  requests = {'cpu': str(given.cpu)}
+  requests = {'cpu': str(resources.cpu)}
   if memory:
     requests['memory'] = memory
-  if not given.gpu:
+  if not resources.gpu:
     return {'requests': requests}
   return {
     'requests': requests,
-    'limits': {'nvidia.com/gpu': str(given.gpu)},
+    'limits': {'nvidia.com/gpu': str(resources.gpu)},
   }
 
 
 def _volumes(own: str, claim: str) -> list[dict[str, Any]]:
   return [
     {'name': 'run', 'persistentVolumeClaim': {'claimName': claim}},
-    # The group's right to read it is Kubernetes' own addition, for fsGroup.
+    # Because of fsGroup, Kubernetes lets the group read it too.
     {'name': 'key', 'secret': {'secretName': own, 'defaultMode': 0o400}},
-    # A pod's own has 64 MB, less than the weights may take.
+    # Without this, a pod has 64 MB, which may be too little for the weights.
     {'name': 'shm', 'emptyDir': {'medium': 'Memory'}},
   ]
 
 
 def _placement(of_role: Mapping[str, str]) -> dict[str, Any]:
-  selector = _with_prefix(of_role, kubernetes_options.SELECTOR)
+  selector = _with_prefix(of_role, options_lib.SELECTOR)
   tolerations = [
     {'key': key, **({'value': value} if value else {'operator': 'Exists'})}
-    for key, value in _with_prefix(
-      of_role, kubernetes_options.TOLERATION
-    ).items()
+    for key, value in _with_prefix(of_role, options_lib.TOLERATION).items()
   ]
   return {
     **({'nodeSelector': selector} if selector else {}),

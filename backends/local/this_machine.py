@@ -37,26 +37,26 @@ def run(
 ) -> Result:
   """Runs a program until all its tasks have ended or it is stopped.
 
-  Called in the main thread, it stops the program on SIGINT, SIGTERM and
-  SIGHUP; in another thread it leaves signals alone.
+  In the main thread, SIGINT, SIGTERM and SIGHUP stop the program; in another
+  thread this function leaves signals alone.
 
   Args:
-    program: the program, built; or a function that builds it, called while
-      `config.preload` is being imported in another process.
-    config: how to run it.
-    on_line: called with label, index and text of each line that a task
-      prints, in a thread of its own; by default it is printed.
-    say_cause: if the run fails, end by writing the cause to standard error. It
-      is in the result as well.
-    resize: makes the program with another number of tasks of a role; without
-      it the number cannot be changed while it runs.
+    program: the program, or a function that builds it, which is called while
+      another process imports `config.preload`.
+    config: how the tasks run.
+    on_line: is called with label, index and text of each line that a task
+      prints, in a thread of its own; the default prints the lines.
+    say_cause: whether to write a failure's cause to standard error at the end.
+      The result has it as well.
+    resize: builds the program with another number of tasks of a label; None if
+      the number cannot change while the program runs.
 
   Returns:
-    How it ended.
+    How the run ended.
 
   Raises:
-    OpenPortsError: other machines would reach its ports, and the config has
-      such a run refused.
+    OpenPortsError: other machines could reach the run's ports, and the config
+      refuses such a run.
     RuntimeError: a node cannot be pickled; no task was started.
     TypeError: a node has no function to run.
     ValueError: the program is empty.
@@ -89,7 +89,13 @@ def run(
 
 
 def _can_guard(config: RunConfig, on_line: output.OnLine) -> bool:
-  """Whether servers can hear this machine alone; says so if they cannot."""
+  """Returns whether the run's servers can hear this machine alone.
+
+  Prints a line if they cannot.
+
+  Raises:
+    OpenPortsError: they cannot, and the config refuses such a run.
+  """
   try:
     port_guard.check()
   except OSError as e:

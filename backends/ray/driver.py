@@ -14,29 +14,30 @@ import ray
 from system import stops
 
 _CONNECT_SECS = 10.0
-# Ray itself would wait for minutes.
+# Ray itself waits for minutes.
 _ANSWER_SECS = 60.0
-# To give something back. Whatever is not given back goes with this process.
+# For giving things back to the cluster. What is not given back goes with this
+# process.
 LEAVE_SECS = 20.0
 _POLL_SECS = 0.2
 
 
 class NoClusterError(ConnectionError):
-  """There is no cluster at an address."""
+  """There is no Ray cluster at an address."""
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-  """Is a driver of a cluster meanwhile.
+  """Makes this process a driver of a cluster while the body runs.
 
   Args:
-    address: of the cluster, `auto` or host and port; this machine is one of its
-      nodes.
+    address: the cluster's address, `auto` or host and port; this machine is one
+      of the cluster's nodes.
 
   Raises:
-    NoClusterError: there is none, or it does not answer.
+    NoClusterError: there is no cluster, or it does not answer.
   """
-  # It would warn that this is not done in the main thread.
+  # Ray would warn that it is not started in the main thread.
   logging.getLogger('ray').setLevel(logging.ERROR)
   try:
     if ':' in address:
@@ -57,15 +58,15 @@ def connected(address: str) -> Iterator[None]:
   try:
     yield
   finally:
-    # Nor is it waited for at this process's end.
+    # Python would wait for it when this process ends.
     atexit.unregister(ray.shutdown)
     within(LEAVE_SECS, ray.shutdown)
 
 
 def _connect(address: str) -> bool:
-  """Becomes a driver; returns whether the cluster has answered in time."""
+  """Becomes a driver; returns whether the cluster answered in time."""
   deadline = time.monotonic() + _ANSWER_SECS
-  # Ray has a handler of its own for SIGTERM, which aborts this process.
+  # Ray sets a handler of its own for SIGTERM, which aborts this process.
   with stops.holding_back() as has_come:
     connecting = _beside(
       lambda: ray.init(
@@ -87,12 +88,12 @@ def _connect(address: str) -> bool:
 
 
 def within(timeout: float, work: Callable[[], object]) -> None:
-  """Does something for so many seconds at most, and goes on without it."""
+  """Does work for so many seconds at most, and goes on without it then."""
   futures.wait([_beside(work)], timeout)
 
 
 def _beside(work: Callable[[], object]) -> futures.Future:
-  """Does something in another thread, which may never come back from it."""
+  """Does work in another thread, which may never return from it."""
   future = futures.Future()
 
   def run() -> None:

@@ -4,9 +4,9 @@ result = placement.run(make_program, address='auto', resources={},
                        config=RunConfig(log_dir='/shared/run/logs'))
 sys.exit(result.exit_code)
 
-Each task has a placement group of its own, with its resources. An actor of Ray
-keeps a daemon there, which joins this process. When the node is lost, Ray finds
-the group another, with room for it, and starts the actor again.
+Each task has a placement group of its own, with the task's resources. An actor
+of Ray keeps a daemon there, which joins this process. When the node is lost,
+Ray finds another node with room for the group, and starts the actor again.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ from backends.supervision import config as config_lib
 from backends.supervision import output
 from backends.supervision import result as result_lib
 
-# Until the cluster has room for all tasks.
+# How long the cluster may take until it has room for all tasks.
 _PLACE_SECS = 300.0
-# Whole seconds, before it says that it waits and while it does.
+# Ray takes whole seconds. After the first, a line says what is waited for.
 _POLL_SECS = 1
 _PR_SET_PDEATHSIG = 1
 
 
-# Workers of Ray need not find this module.
+# With this, Ray's workers need not find this module.
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
@@ -55,17 +55,20 @@ def run(
   say_cause: bool = True,
   resize: config_lib.Resize | None = None,
 ) -> result_lib.Result:
-  """As `this_machine.run`, on whatever nodes of a cluster Ray places the tasks.
+  """Runs a program like `this_machine.run`, on nodes that Ray chooses.
 
   Args:
-    program: as of `this_machine.run`.
-    address: of the cluster, `auto` or host and port; this machine is one of its
-      nodes.
-    resources: what each task is given, by label.
-    config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `this_machine.run`.
-    say_cause: as of `this_machine.run`.
-    resize: as of `this_machine.run`.
+    program: as for `this_machine.run`.
+    address: the cluster's address, `auto` or host and port; this machine is one
+      of the cluster's nodes.
+    resources: the resources of each task by label.
+    config: how the tasks run; `log_dir` is on storage that all nodes share.
+    on_line: as for `this_machine.run`.
+    say_cause: as for `this_machine.run`.
+    resize: as for `this_machine.run`.
+
+  Returns:
+    How the run ended.
 
   Raises:
     NoClusterError: there is no cluster.
@@ -100,7 +103,7 @@ class NoRoomError(TimeoutError):
 
 
 class _Cluster:
-  """What a run holds of the cluster."""
+  """The placement groups and actors of one run."""
 
   def __init__(
     self,
@@ -111,25 +114,24 @@ class _Cluster:
     self._directory = directory
     self._resources = resources
     self._config = config
+    # The key by which launcher and daemons know each other.
     key = secrets.token_hex()
+    self._key_path = _write_key(directory, key)
     self._door = door.Door(key.encode())
-    self._key_path = os.path.join(directory, 'key')
-    with open(self._key_path, 'x', opener=_private) as f:
-      f.write(key)
     bootstrap.save_paths(directory)
     host = ray.util.get_node_ip_address()
     self._address = f'{host}:{self._door.port}'
     self._held: dict[str, tuple[Any, Any]] = {}
-    # Ray aborts this process if it goes on with an actor after its end.
+    # Ray aborts this process if it uses an actor that has been given back.
     self._lock = threading.Lock()
     self._placing = threading.Lock()
     self._is_closing = False
 
   def place(self, names: Sequence[str]) -> list[node_client.Node]:
-    """Has Ray find places for tasks; returns these as nodes.
+    """Has Ray place tasks; returns a node for each.
 
     Raises:
-      NoRoomError: it finds none in time, for none of them then.
+      NoRoomError: Ray has not placed all of them in time, and places none.
     """
     with self._placing:
       if self._is_closing:
@@ -143,12 +145,12 @@ class _Cluster:
       return [self._keep(name, group) for name, group in placed.items()]
 
   def _await_room(self, placed: Mapping[str, Any]) -> int:
-    """Returns how many groups have no room when the time is over."""
+    """Waits for room; returns how many groups have none in time."""
     deadline = time.monotonic() + _PLACE_SECS
     waiting = list(placed.values())
     is_said = False
     while waiting and time.monotonic() < deadline and not self._is_closing:
-      # Nobody could interrupt one long wait: it is one in C++.
+      # One long wait could not be interrupted, since Ray waits in C++.
       if waiting[0].wait(_POLL_SECS):
         waiting.pop(0)
       elif not is_said:
@@ -157,7 +159,7 @@ class _Cluster:
     return sum(not group.wait(0) for group in waiting)
 
   def close(self) -> None:
-    """Gives back all that it holds."""
+    """Gives back all groups and actors."""
     self._is_closing = True
     self._door.close()
     driver.within(driver.LEAVE_SECS, self._free_all)
@@ -167,17 +169,19 @@ class _Cluster:
       for name, (actor, group) in list(self._held.items()):
         self._free(name, actor, group)
 
-  def _given(self, name: str) -> resources_lib.Resources:
+  def _resources_of(self, name: str) -> resources_lib.Resources:
     label = name.rpartition('/')[0]
     return self._resources.get(label, resources_lib.Resources())
 
   def _reserve(self, name: str) -> Any:
-    given = self._given(name)
-    bundle = {'CPU': given.cpu, **({'GPU': given.gpu} if given.gpu else {})}
+    resources = self._resources_of(name)
+    bundle = {'CPU': resources.cpu}
+    if resources.gpu:
+      bundle['GPU'] = resources.gpu
     return ray.util.placement_group([bundle])
 
   def _keep(self, name: str, group: Any) -> node_client.Node:
-    given = self._given(name)
+    resources = self._resources_of(name)
     command = bootstrap.command(
       'backends.cluster.join',
       self._directory,
@@ -186,8 +190,8 @@ class _Cluster:
       self._key_path,
     )
     actor = _Keeper.options(
-      num_cpus=given.cpu,
-      num_gpus=given.gpu,
+      num_cpus=resources.cpu,
+      num_gpus=resources.gpu,
       max_restarts=-1,
       scheduling_strategy=(
         scheduling_strategies.PlacementGroupSchedulingStrategy(group)
@@ -195,14 +199,14 @@ class _Cluster:
     ).remote(command)
     self._held[name] = actor, group
     free = functools.partial(self._free, name, actor, group)
-    return joining.node(self._door, self._config, name, given.gpu, free)
+    return joining.node(self._door, self._config, name, resources.gpu, free)
 
   def _free(self, name: str, actor, group: Any) -> None:
     with self._lock:
-      # Another may have the name by now.
+      # Another actor may have the name by now.
       if name in self._held and self._held[name][0] is actor:
         del self._held[name]
-        # A cluster that does not answer has nothing that could be given back.
+        # Nothing can be given back to a cluster that does not answer.
         with contextlib.suppress(ray.exceptions.RayError):
           ray.kill(actor)
           ray.util.remove_placement_group(group)
@@ -214,10 +218,10 @@ class _Cluster:
     )
 
   def _lacking(self, names: Sequence[str], number: int) -> str:
-    given = [self._given(name) for name in names]
+    resources = [self._resources_of(name) for name in names]
     asked = {
-      'CPU': sum(each.cpu for each in given),
-      'GPU': sum(each.gpu for each in given),
+      'CPU': sum(each.cpu for each in resources),
+      'GPU': sum(each.gpu for each in resources),
     }
     free = ray.available_resources()
     wants = ', '.join(
@@ -254,5 +258,10 @@ class _Keeper:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _private(path: str, flags: int) -> int:
-  return os.open(path, flags, 0o600)
+def _write_key(directory: str, key: str) -> str:
+  """Writes a key that only this user can read; returns the file's path."""
+  path = os.path.join(directory, 'key')
+  descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+  with open(descriptor, 'w') as f:
+    f.write(key)
+  return path

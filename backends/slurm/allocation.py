@@ -1,13 +1,13 @@
 """Runs a Launchpad program as supervised processes of a Slurm job's nodes.
 
-What `script` renders calls, on the job's first node,
+The job's script runs this on the job's first node:
 
 result = allocation.run(make_program, config=RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 
-which has `srun` start one daemon on each node, for Slurm to bind to what the
-job was given there, to account for and to end. A restart of the job is the
-run's resumption, and left to the program.
+`srun` starts one daemon on each node, so that Slurm binds it to the job's
+resources there, accounts for it and ends it. When Slurm restarts the job, the
+program has to go on from what it saved.
 """
 
 import os
@@ -29,11 +29,11 @@ from backends.supervision import output
 from backends.supervision import result as result_lib
 from system import stops
 
-# Ignores what Slurm asks of it until a little after the launcher's end.
+# A shell command that ignores SIGTERM until shortly after the launcher's end.
 _HOLD = 'trap "" TERM; cat > /dev/null; sleep 3'
-# As long as this process is there.
+# The processes of `_hold`, whose pipes stay open as long as this process lives.
 _holds: list[subprocess.Popen] = []
-# A node that is lost again and again ends the run.
+# A job that keeps losing nodes ends after so many restarts.
 _MAX_REQUEUES = 10
 _REPEATED = re.compile(r'(\d+)(?:\(x(\d+)\))?')
 
@@ -45,27 +45,27 @@ def run(
   on_line: output.OnLine | None = None,
   say_cause: bool = True,
 ) -> result_lib.Result:
-  """As `this_machine.run`, on all nodes of the job that this process is in.
+  """Runs a program like `this_machine.run`, on all nodes of this job.
 
-  At Slurm's warning that the job's time is up, and when a node is lost, the
-  program stops and the job is put back into Slurm's queue.
+  When Slurm warns that the job's time is up, and when a node is lost, the
+  program stops and the job goes back into Slurm's queue.
 
   Args:
-    program: as of `this_machine.run`.
-    config: how to run it; `log_dir` is on storage that all nodes share.
-    on_line: as of `this_machine.run`.
-    say_cause: as of `this_machine.run`.
+    program: as for `this_machine.run`.
+    config: how the tasks run; `log_dir` is on storage that all nodes share.
+    on_line: as for `this_machine.run`.
+    say_cause: as for `this_machine.run`.
 
   Returns:
-    How it ended; after a warning, with exit code 138.
+    How the run ended; after Slurm's warning, with exit code 138.
 
   Raises:
-    RuntimeError: the job is not like its plan.
+    RuntimeError: the job differs from its plan.
     SlurmError: Slurm does not answer.
   """
   job = os.environ['SLURM_JOB_ID']
   directory = os.path.join(config.log_dir, f'.slurm-{job}')
-  # That of an earlier start of the same job, if that was killed.
+  # An earlier start of this job, if it was killed, has left its folder.
   shutil.rmtree(directory, ignore_errors=True)
   with hosts.own_folder(directory):
     result, lost = _run(program, config, on_line, directory)
@@ -84,7 +84,7 @@ def _run(
   on_line: output.OnLine | None,
   directory: str,
 ) -> tuple[result_lib.Result, bool]:
-  """Returns how it ended, and whether a node was lost."""
+  """Returns how the run ended, and whether a node was lost."""
   parts = script.load_plan(os.environ[script.PLAN])
   nodes = _nodes(parts, directory)
   for node in nodes:
@@ -104,7 +104,12 @@ def _run(
 def _nodes(
   parts: Sequence[script.Component], directory: str
 ) -> list[node_client.Node]:
-  """Returns where Slurm has placed the tasks of each component."""
+  """Returns the nodes on which Slurm has placed the tasks.
+
+  Args:
+    parts: the job's components.
+    directory: the folder of this run that all nodes share.
+  """
   result = []
   for group, part in enumerate(parts):
     suffix = f'_HET_GROUP_{group}' if len(parts) > 1 else ''
@@ -131,7 +136,7 @@ def _nodes(
 
 
 def repeated(text: str) -> list[int]:
-  """Returns the numbers of Slurm's `4(x2),1`: 4, 4 and 1."""
+  """Returns the numbers in a list of Slurm's: 4, 4 and 1 of `4(x2),1`."""
   return [
     int(match[1])
     for match in _REPEATED.finditer(text)
@@ -155,7 +160,7 @@ def _hold(num_parts: int) -> None:
   """Keeps the later parts of a heterogeneous job from ending before the first.
 
   When the script of a job that is being requeued ends, Slurm (22.05) cancels
-  those parts that are back in the queue already, and the job never starts.
+  the parts that are back in the queue already, and the job never starts.
   """
   for group in range(1, num_parts):
     command = ['srun', f'--het-group={group}', '--overlap', '--gres=none']

@@ -1,4 +1,4 @@
-"""What people do with a run's job of Slurm: submit, look after, cancel it."""
+"""Slurm's commands: submit a run's job, ask for its state, cancel it."""
 
 import pathlib
 import re
@@ -9,30 +9,30 @@ from backends import api
 from run_files import damage
 
 _COMMAND_SECS = 60.0
-# Slurm's KillWait is 30 s, and its own clean-up comes on top.
+# Slurm's KillWait is 30 s, after which Slurm cleans up.
 _CANCEL_SECS = 120.0
 _POLL_SECS = 0.5
 _FOLDER, _JOB = 'slurm', 'job'
 
 
 class SlurmError(api.BackendError):
-  """One of Slurm's commands is not there, fails or does not answer."""
+  """One of Slurm's commands is missing, fails or does not answer."""
 
 
 def folder(run_dir: pathlib.Path) -> pathlib.Path:
-  """Where a run keeps its job's script, plan and number."""
+  """Returns the folder that has the script, plan and number of a run's job."""
   return run_dir / _FOLDER
 
 
 def submit(run_dir: pathlib.Path, script: str) -> str:
-  """Submits the job of a run; returns its number.
+  """Submits the job of a run; returns the job's number.
 
   Args:
-    run_dir: of the run, on storage that all nodes share.
-    script: its text.
+    run_dir: the run directory, on storage that all nodes share.
+    script: the text of the job's script.
 
   Raises:
-    SlurmError: Slurm does not take it.
+    SlurmError: Slurm does not take the job.
   """
   folder(run_dir).mkdir(exist_ok=True)
   path = folder(run_dir) / 'job.sh'
@@ -43,10 +43,10 @@ def submit(run_dir: pathlib.Path, script: str) -> str:
 
 
 def number(run_dir: pathlib.Path) -> str | None:
-  """The number of a run's newest job; None if it has had none.
+  """Returns the number of a run's newest job; None if it never had one.
 
   Raises:
-    DamagedError: the file holds something else.
+    DamagedError: the file does not hold a number.
   """
   path = folder(run_dir) / _JOB
   try:
@@ -59,10 +59,10 @@ def number(run_dir: pathlib.Path) -> str | None:
 
 
 def state(job: str) -> str | None:
-  """Returns what a job does, `PENDING (Priority)` say; None if it has ended.
+  """Returns a job's state, such as `PENDING (Priority)`; None after its end.
 
   Raises:
-    SlurmError: Slurm does not say.
+    SlurmError: Slurm does not answer.
   """
   try:
     lines = call('squeue', '--noheader', f'--jobs={job}', '--format=%T %r')
@@ -79,10 +79,10 @@ def state(job: str) -> str | None:
 
 
 def cancel(job: str) -> None:
-  """Cancels a job and waits for its end, for which a run saves what it has.
+  """Cancels a job and waits for its end, before which the run saves itself.
 
   Raises:
-    SlurmError: Slurm does not do it, or not in time.
+    SlurmError: Slurm does not cancel the job, or not in time.
   """
   call('scancel', job)
   deadline = time.monotonic() + _CANCEL_SECS
@@ -99,18 +99,18 @@ def requeue(job: str) -> None:
   """Has Slurm end a running job and start it again.
 
   Raises:
-    SlurmError: Slurm does not do it.
+    SlurmError: Slurm does not put the job back into its queue.
   """
   call('scontrol', 'requeue', job)
 
 
 def node_names(text: str) -> list[str]:
-  """Returns the nodes of Slurm's `gpu[1-3]`."""
+  """Returns the nodes' names in a list of Slurm's, such as `gpu[1-3]`."""
   return call('scontrol', 'show', 'hostnames', text).split()
 
 
 def node_address(node: str) -> str:
-  """Returns the address that Slurm itself reaches a node at."""
+  """Returns the address at which Slurm itself reaches a node."""
   shown = call('scontrol', 'show', 'node', '--oneliner', node)
   match = re.search(r'\bNodeAddr=(\S+)', shown)
   return match[1] if match else node
@@ -120,7 +120,7 @@ def call(*command: str) -> str:
   """Returns what one of Slurm's commands prints.
 
   Raises:
-    SlurmError: it is not there, fails or does not answer.
+    SlurmError: the command is missing, fails or does not answer.
   """
   try:
     done = subprocess.run(

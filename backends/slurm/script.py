@@ -1,7 +1,8 @@
-"""The job of a run on Slurm, as the text of a batch script.
+"""The batch script of a run's Slurm job, and the plan beside it.
 
-Tasks which are given the same are one component: a role on GPUs and roles on
-CPUs make a heterogeneous job, of which Slurm places each component as it likes.
+Tasks with equal resources and options form one component of the job. A role on
+GPUs and roles on CPUs make a heterogeneous job, whose components Slurm places
+independently.
 """
 
 import dataclasses
@@ -14,9 +15,10 @@ from collections.abc import Mapping, Sequence
 
 from backends import resources as resources_lib
 
-# Tells a launcher that it is one of a job's, and which.
+# The environment variable that names the plan's file to a job's launcher.
 PLAN = 'LAUNCHPAD_SLURM_PLAN'
-# Slurm's warning ahead of a job's time limit, and how many seconds ahead.
+# The signal by which Slurm warns of a job's time limit, and how many seconds
+# before the limit it comes.
 _WARNING, _WARNING_SECS = 'USR1', 60
 _OURS = {
   'ntasks': 'the number of tasks follows from the program',
@@ -26,18 +28,18 @@ _OURS = {
 }
 _NAME = re.compile(r'[A-Za-z][A-Za-z0-9-]*')
 _CONTROL = re.compile(r'[\x00-\x1f\x7f]')
-# What sbatch takes for itself without quotes.
+# Text that sbatch takes as it is, without quotes.
 _PLAIN = re.compile(r'[\w@%+=:,./~\[\]-]+')
 
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-  """A part of a job: so many tasks that are given the same.
+  """A part of a job: tasks with equal resources and options.
 
   Attributes:
-    tasks: their names, `label/index`.
-    resources: what each is given.
-    options: of sbatch, beyond those that follow from the rest.
+    tasks: the tasks' names, `label/index`.
+    resources: the resources of each task.
+    options: sbatch's options by name, except those that `render` adds.
   """
 
   tasks: tuple[str, ...]
@@ -46,18 +48,19 @@ class Component:
 
 
 def in_job() -> bool:
-  """Whether this process is the launcher of a job."""
+  """Returns whether this process is the launcher in a job."""
   return PLAN in os.environ
 
 
 def parse_options(text: str) -> dict[str | None, dict[str, str]]:
-  """Returns sbatch's options by role; those under None are for all.
+  """Returns sbatch's options by role; options of all roles are under None.
 
   Args:
     text: such as `account=rl,time=1:00:00;learner:partition=gpu`.
 
   Raises:
-    ValueError: it is malformed, or asks for what is not its to say.
+    ValueError: the text is malformed, or sets an option that follows from the
+      program or from `--resources`.
   """
   options = resources_lib.split(text)
   for items in options.values():
@@ -67,7 +70,7 @@ def parse_options(text: str) -> dict[str | None, dict[str, str]]:
           f"{name!r} is no name of an option; write sbatch's long one without "
           'the dashes before it, as in partition=gpu'
         )
-      # sbatch takes beginnings of names as well.
+      # sbatch also takes the beginning of a name.
       for ours in _OURS:
         if ours.startswith(name) and name != 'gpus':
           raise ValueError(f'{name} is not to be set: {_OURS[ours]}')
@@ -83,24 +86,25 @@ def components(
   """Returns a job's components, those with accelerators first.
 
   Args:
-    groups: how many tasks each of the program's labels has.
-    resources: by label; those that are not there have the least.
-    options: of sbatch, by label; those under None are for all.
+    groups: the number of tasks by the program's labels.
+    resources: the resources of each task by label; a label that is missing has
+      the least.
+    options: sbatch's options by label; options of all labels are under None.
 
   Raises:
-    ValueError: there is no such label.
+    ValueError: the program has no such label.
   """
   resources_lib.check_roles(resources, groups)
   resources_lib.check_roles(options, groups)
   alike: dict[tuple, list[str]] = {}
   for label, count in groups.items():
     own = {**options.get(None, {}), **options.get(label, {})}
-    given = resources.get(label, resources_lib.Resources())
-    tasks = alike.setdefault((given, tuple(sorted(own.items()))), [])
+    of_task = resources.get(label, resources_lib.Resources())
+    tasks = alike.setdefault((of_task, tuple(sorted(own.items()))), [])
     tasks += [f'{label}/{index}' for index in range(count)]
   result = [
-    Component(tuple(tasks), given, dict(own))
-    for (given, own), tasks in alike.items()
+    Component(tuple(tasks), of_task, dict(own))
+    for (of_task, own), tasks in alike.items()
   ]
   # The script itself runs on the first node of the first component.
   return sorted(
@@ -115,25 +119,25 @@ def render(
   plan_path: pathlib.Path,
   log_dir: pathlib.Path,
 ) -> str:
-  """Returns the script.
+  """Returns the script's text.
 
   Args:
-    name: of the job.
+    name: the job's name.
     parts: the job's components.
-    command: what runs on its first node and starts the tasks.
-    plan_path: of the file that `save_plan` writes.
-    log_dir: of the run.
+    command: the launcher's command, which the job's first node runs.
+    plan_path: the path of the file that `save_plan` writes.
+    log_dir: the run's log folder, which gets the job's output.
 
   Raises:
-    ValueError: Slurm cannot write to a file in a directory of that name.
+    ValueError: Slurm cannot write to a file in a folder of that name.
   """
   _check('the directory', str(log_dir))
   if '\\' in str(log_dir):
     raise ValueError(
-      'the directory has a backslash, with which Slurm would not put the '
+      'the directory has a backslash, because of which Slurm would not put the '
       f"job's number into the name of its output: {str(log_dir)!r}"
     )
-  # Those of the first component hold for the job.
+  # sbatch reads the whole job's options from the first component.
   job = {
     'job-name': name,
     'output': str(log_dir).replace('%', '%%') + '/slurm-%j.out',
@@ -160,12 +164,17 @@ def render(
 
 
 def save_plan(path: pathlib.Path, parts: Sequence[Component]) -> None:
-  """Writes the components for the launcher in the job to read."""
+  """Writes the components, for the launcher in the job to read.
+
+  Args:
+    path: the file's path.
+    parts: the job's components.
+  """
   path.write_text(json.dumps([dataclasses.asdict(p) for p in parts], indent=1))
 
 
 def load_plan(path: str | pathlib.Path) -> list[Component]:
-  """Returns what `save_plan` wrote."""
+  """Returns the components that `save_plan` wrote."""
   return [
     Component(
       tuple(part['tasks']),
@@ -177,7 +186,7 @@ def load_plan(path: str | pathlib.Path) -> list[Component]:
 
 
 def planned_resources() -> dict[str, resources_lib.Resources]:
-  """Returns what the plan of this process's job gives each label."""
+  """Returns the resources by label in the plan of this process's job."""
   return {
     task.rpartition('/')[0]: part.resources
     for part in load_plan(os.environ[PLAN])
@@ -186,7 +195,7 @@ def planned_resources() -> dict[str, resources_lib.Resources]:
 
 
 def summary(tasks: Sequence[str]) -> str:
-  """Names tasks of successive indices as `learner/0, actor/0-3`."""
+  """Returns tasks' names in short, such as `learner/0, actor/0-3`."""
   spans: dict[str, list[str]] = {}
   for task in tasks:
     label, _, index = task.rpartition('/')
@@ -217,12 +226,12 @@ def _directives(options: Mapping[str, str]) -> list[str]:
 def _quote(value: str) -> str:
   if _PLAIN.fullmatch(value):
     return value
-  # A backslash makes the next character plain, in quotes too.
+  # A backslash keeps the next character as it is, between quotes too.
   return '"' + re.sub(r'(["\\])', r'\\\1', value) + '"'
 
 
 def _check(name: str, value: str) -> None:
-  """Raises `ValueError` if a text would not stay on its line of the script."""
+  """Raises `ValueError` if a value would not stay on its line of the script."""
   if _CONTROL.search(value):
     raise ValueError(
       f'{name} has a line break, a tab or another control character, which a '

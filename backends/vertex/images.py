@@ -1,9 +1,10 @@
-"""Runs a Launchpad program on Vertex AI, by Launchpad's own launch type.
+"""The container images of a program on Vertex AI, which Launchpad builds.
 
-Launchpad makes a container image of a folder of code and a list of packages,
-and a pool of machines of the roles that are given the same. Here it gets both,
-and instructions by which the image can be built: its own ask for a package
-that Debian under `python:3.10` does not have, and copy all of a repository.
+Launchpad makes an image from a folder of code and a list of packages, and a
+pool of machines for the roles with equal resources. This module gives it both,
+and instructions by which the image can be built: Launchpad's own ask for a
+package that Debian under `python:3.10` does not have, and copy a whole
+repository.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import launchpad as lp
 
 from backends import resources as resources_lib
 
-# As of setup.cfg's extra `vertex`.
+# The packages of the extra `vertex` in setup.cfg.
 PACKAGES = (
   'google-cloud-aiplatform==1.60.0',
   'shapely==1.8.5.post1',
@@ -29,7 +30,7 @@ _PIN = re.compile(r'^([\w.\[\]-]+==\S+)', re.MULTILINE)
 
 
 def gpu_kinds() -> list[str]:
-  """The kinds of accelerators that XManager has a name for.
+  """Returns the kinds of accelerators that XManager has a name for.
 
   Raises:
     ImportError: XManager is not installed.
@@ -40,11 +41,11 @@ def gpu_kinds() -> list[str]:
 
 
 def copy_code(root: pathlib.Path, into: pathlib.Path) -> None:
-  """Copies a repository's modules and packages, less all else that is there.
+  """Copies a repository's modules and packages, and nothing else.
 
   Args:
-    root: of the repository.
-    into: a folder, which is made.
+    root: the repository.
+    into: the folder for the copy, which is made.
   """
   into.mkdir()
   for path in sorted(root.iterdir()):
@@ -59,17 +60,17 @@ def requirements(lock: str, gpu: bool) -> str:
   """Returns the list of an image's packages.
 
   Args:
-    lock: a lock file's text.
-    gpu: whether JAX is to compute on an accelerator.
+    lock: the text of a lock file.
+    gpu: whether JAX computes on an accelerator.
   """
-  # Without hashes, which pip would then ask of what is added too.
+  # With hashes, pip would want one for each further package, too.
   pins = _PIN.findall(lock)
   return '\n'.join([*pins, *PACKAGES, *(_GPU_PACKAGES if gpu else ()), ''])
 
 
 def docker_configs(
   groups: Collection[str],
-  given: Mapping[str, resources_lib.Resources],
+  resources: Mapping[str, resources_lib.Resources],
   gpu_kind: str,
   code: pathlib.Path,
   requirements_path: pathlib.Path,
@@ -78,10 +79,11 @@ def docker_configs(
 
   Args:
     groups: the program's labels.
-    given: resources by label; labels that are not there have the least.
+    resources: the resources of each task by label; a label that is missing has
+      the least.
     gpu_kind: one of `gpu_kinds()`.
     code: the folder of the code.
-    requirements_path: of the list of packages.
+    requirements_path: the file with the list of packages.
 
   Raises:
     ImportError: XManager is not installed.
@@ -96,18 +98,18 @@ def docker_configs(
     return xm_docker.DockerConfig(str(code), str(requirements_path), needs)
 
   least = resources_lib.Resources()
-  return {label: config(given.get(label, least)) for label in groups}
+  return {label: config(resources.get(label, least)) for label in groups}
 
 
 def launch(
   program: lp.Program, configs: Mapping[str, Any], env: Mapping[str, str]
 ) -> None:
-  """Builds the images and starts the job; returns once it is the cloud's.
+  """Builds the images and submits the job; returns once the cloud has it.
 
   Args:
-    program: the program, built.
-    configs: by label.
-    env: environment variables of all containers.
+    program: the program.
+    configs: Launchpad's `DockerConfig` by label.
+    env: the environment variables of all containers.
   """
   with _instructions(env):
     lp.launch(program, lp.LaunchType.VERTEX_AI, xm_resources=dict(configs))
@@ -115,7 +117,7 @@ def launch(
 
 @contextlib.contextmanager
 def _instructions(env: Mapping[str, str]) -> Iterator[None]:
-  """Has Launchpad give its containers our instructions meanwhile."""
+  """Has Launchpad build its images by our instructions while the body runs."""
   from launchpad.nodes.python import xm_docker
 
   make = xm_docker.to_docker_executables

@@ -170,7 +170,8 @@ def test_a_launcher_in_its_pod_begins_and_goes_on(tmp_path):
     'flags.FLAGS(sys.argv)\n'
     'path, settings = train._run_dir(), train._settings()\n'
     'backend = launching.registry.make(train._choice())\n'
-    'launching._make_run_dir(settings, path, backend, resume=True)\n'
+    'launch = launching.Launch(settings, path, backend)\n'
+    'launch.make_run_dir(resume=True)\n'
     'train.run_dir_lib.write_config(path, dataclasses.asdict(settings))\n'
   )
 

@@ -100,9 +100,9 @@ def run(tmp_path, monkeypatch, capsys):
   """Types a command that trains, up to where a run would begin."""
   monkeypatch.syspath_prepend(tmp_path)
   monkeypatch.setattr(
-    launching,
-    '_run',
-    lambda run, run_dir, *others: run.make_program(run_dir) and 0,
+    launching.Launch,
+    'run',
+    lambda self, watch: self.settings.make_program(self.run_dir) and 0,
   )
 
   def main(text, where, *argv):

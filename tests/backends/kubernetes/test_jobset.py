@@ -3,7 +3,7 @@
 import pytest
 
 from backends.kubernetes import jobset, manifests
-from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import options as options_lib
 from tests.backends.kubernetes import api_server
 
 _NAME = 'one-123abc'
@@ -17,7 +17,7 @@ def server(tmp_path):
 
 
 def _manifests():
-  options = kubernetes_options.parse('image=rl:1,volume=claim:/runs')
+  options = options_lib.parse('image=rl:1,volume=claim:/runs')
   return manifests.render(
     _NAME, {'actor': 2}, {}, options, ['--seed=1'], 'the key'
   )

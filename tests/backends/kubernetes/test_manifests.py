@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from backends import resources
-from backends.kubernetes import manifests as kubernetes_manifests
-from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import manifests as manifests_lib
+from backends.kubernetes import options as options_lib
 from tests.backends.kubernetes import schemas
 
 _GROUPS = {'replay': 1, 'variable_server': 1, 'learner': 1, 'actor': 12}
@@ -22,11 +22,11 @@ _NAME = 'one-123abc'
 
 
 def _render(groups=_GROUPS, given='', options=_OPTIONS, flags=('--seed=1',)):
-  text = kubernetes_manifests.render(
+  text = manifests_lib.render(
     _NAME,
     groups,
     resources.parse(given),
-    kubernetes_options.parse(options),
+    options_lib.parse(options),
     flags,
     'the key',
   )
@@ -184,8 +184,8 @@ def test_resources_and_options_are_each_roles_own():
 
 
 def test_one_field_is_not_written_as_a_reference_to_another():
-  text = kubernetes_manifests.render(
-    _NAME, _GROUPS, {}, kubernetes_options.parse(_OPTIONS), [], 'key'
+  text = manifests_lib.render(
+    _NAME, _GROUPS, {}, options_lib.parse(_OPTIONS), [], 'key'
   )
   assert not re.search(r'[&*]id\d', text)
 
@@ -195,7 +195,7 @@ def test_one_field_is_not_written_as_a_reference_to_another():
   ['one', 'Two_runs', '20240101-sac', 'x' * 300, '--', 'ünï', 'a.b'],
 )
 def test_any_directory_makes_a_host_name(directory):
-  name = kubernetes_manifests.name(pathlib.PurePosixPath('/runs') / directory)
+  name = manifests_lib.name(pathlib.PurePosixPath('/runs') / directory)
   pod = f'{name}-variable-server-0-99999-abcde'
   assert re.fullmatch(r'[a-z]([a-z0-9-]*[a-z0-9])?', name)
   assert len(pod) <= 63
@@ -203,8 +203,8 @@ def test_any_directory_makes_a_host_name(directory):
 
 def test_names_are_a_directorys_own_and_stay():
   one, other = (pathlib.PurePosixPath(f'/runs/{each}/one') for each in 'ab')
-  assert kubernetes_manifests.name(one) == kubernetes_manifests.name(one)
-  assert kubernetes_manifests.name(one) != kubernetes_manifests.name(other)
+  assert manifests_lib.name(one) == manifests_lib.name(one)
+  assert manifests_lib.name(one) != manifests_lib.name(other)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pathlib
 
 import pytest
 
-from backends.kubernetes import options as kubernetes_options
+from backends.kubernetes import options as options_lib
 
 
 def test_options_are_the_runs_or_a_roles():
-  options = kubernetes_options.parse(
+  options = options_lib.parse(
     'image=host:5000/rl@sha256:12,volume=my.claim:/mnt/runs,memory=2Gi,'
     'nodeSelector.a.b/c=d;replay:memory=16Gi'
   )
@@ -36,7 +36,7 @@ def test_options_are_the_runs_or_a_roles():
 )
 def test_what_is_no_option_is_refused(text, message):
   with pytest.raises(ValueError, match=message):
-    kubernetes_options.parse(text)
+    options_lib.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_what_is_no_option_is_refused(text, message):
 )
 def test_a_run_needs_image_and_volume(text, message):
   with pytest.raises(ValueError, match=message):
-    kubernetes_options.parse(text).check_complete()
+    options_lib.parse(text).check_complete()
