@@ -100,6 +100,8 @@ class Backend(Protocol):
 
   Attributes:
     FLAGS: the flags that are this backend's alone.
+    SUBMITS: whether a command that a person types hands the run to a scheduler,
+      which starts the launcher later.
     HAS_DRY_RUN: whether `describe` can tell what would be submitted.
     IS_SUPERVISED: whether the run's launcher keeps the status, restarts tasks
       and passes their lines on.
@@ -112,6 +114,7 @@ class Backend(Protocol):
   """
 
   FLAGS: ClassVar[Sequence[Flag]] = ()
+  SUBMITS: ClassVar[bool] = False
   HAS_DRY_RUN: ClassVar[bool] = False
   IS_SUPERVISED: ClassVar[bool] = True
   USES_THIS_MACHINE: ClassVar[bool] = False
@@ -128,8 +131,9 @@ class Backend(Protocol):
   @property
   def part(self) -> Part:
     """What this process does for a run."""
-    is_scheduled = self.has_started_this()
-    return Part.SCHEDULED_LAUNCHER if is_scheduled else Part.LAUNCHER
+    if self.has_started_this():
+      return Part.SCHEDULED_LAUNCHER
+    return Part.SUBMITTER if self.SUBMITS else Part.LAUNCHER
 
   def check(self, run_dir: pathlib.Path, dry_run: bool) -> None:
     """Checks what can be checked before the program is built.

@@ -1,4 +1,4 @@
-"""A run whose launcher is a process of this machine: find, stop, scale it."""
+"""A run whose launcher is a process: how to find, stop and scale it."""
 
 import contextlib
 import os
@@ -14,27 +14,37 @@ from run_files import scale_requests, status
 # Twice the time of grace that a launcher gives its tasks.
 _STOP_SECS = 30.0
 _STOP_POLL_SECS = 0.1
-# A cluster may look for room for five minutes.
+# A Ray cluster may look for room for five minutes.
 _SCALE_SECS = 360.0 + scale_requests.SETTLE_SECS
 _SCALE_POLL_SECS = 0.2
 
 
-def state(run_dir: pathlib.Path) -> str | None:
-  """Returns which process a run's launcher is; None if no run goes on.
+class LauncherBackend(api.Backend):
+  """A backend whose launcher a person starts as a process of this machine."""
 
-  Raises:
-    RefusedError: the run has just begun and cannot be reached yet.
-  """
-  launcher = status.living(_log_dir(run_dir))
-  if launcher is not None:
-    return f'process {launcher.pid} on {launcher.host}'
-  if is_beginning(run_dir):
-    raise api.RefusedError(f'the run in {run_dir} only begins; try again soon')
-  return None
+  def state(self, run_dir: pathlib.Path) -> str | None:
+    launcher = status.living(_log_dir(run_dir))
+    if launcher is not None:
+      return f'process {launcher.pid} on {launcher.host}'
+    if is_beginning(run_dir):
+      raise api.RefusedError(
+        f'the run in {run_dir} only begins; try again soon'
+      )
+    return None
+
+  def status(self, run_dir: pathlib.Path) -> str | None:
+    del run_dir
+    return None  # The run's own files tell all.
+
+  def stop(self, run_dir: pathlib.Path) -> None:
+    _stop(run_dir)
+
+  def scale(self, run_dir: pathlib.Path, label: str, count: int) -> None:
+    _scale(run_dir, label, count)
 
 
 def is_beginning(run_dir: pathlib.Path) -> bool:
-  """Whether a run has just begun, so that its files are not of it yet."""
+  """Returns whether a run has just begun, and has no status file yet."""
   try:
     found = status.read(_log_dir(run_dir))
   except FileNotFoundError:
@@ -45,12 +55,12 @@ def is_beginning(run_dir: pathlib.Path) -> bool:
   return registry.is_in_pod() or run_dir_lib.is_locked(run_dir)
 
 
-def stop(run_dir: pathlib.Path) -> None:
+def _stop(run_dir: pathlib.Path) -> None:
   """Asks the launcher of a run that goes on to stop, and waits for its end.
 
   Raises:
-    BackendError: it has not ended in time.
-    RefusedError: it is a process of another machine.
+    BackendError: the launcher has not ended in time.
+    RefusedError: the launcher is a process of another machine.
   """
   launcher = status.living(_log_dir(run_dir))
   if launcher is None:
@@ -72,11 +82,11 @@ def stop(run_dir: pathlib.Path) -> None:
     time.sleep(_STOP_POLL_SECS)
 
 
-def scale(run_dir: pathlib.Path, label: str, count: int) -> None:
+def _scale(run_dir: pathlib.Path, label: str, count: int) -> None:
   """Has a run go on with so many tasks of a label; returns when they run.
 
   Raises:
-    BackendError: the run goes on with as many as before; it says why.
+    BackendError: the run goes on with as many tasks as before.
   """
   log_dir = _log_dir(run_dir)
   key = scale_requests.ask(log_dir, label, count)

@@ -43,7 +43,6 @@ _KNOWN_FILES = {
   'tests/backends/local/test_local.py',
 }
 _KNOWN_FUNCTIONS = {
-  'backends/local/this_machine.py: run',
 }
 
 

@@ -31,6 +31,7 @@ class KubernetesBackend(api.Backend):
       'documentation of this backend lists the options.',
     ),
   )
+  SUBMITS = True
   HAS_DRY_RUN = True
   RUN_DIR_IS_ON_VOLUME = True
 
@@ -46,11 +47,6 @@ class KubernetesBackend(api.Backend):
   @classmethod
   def has_started_this(cls):
     return manifests.in_launcher()
-
-  @property
-  def part(self):
-    in_pod = manifests.in_launcher()
-    return api.Part.SCHEDULED_LAUNCHER if in_pod else api.Part.SUBMITTER
 
   def check(self, run_dir, dry_run):
     if manifests.in_launcher():

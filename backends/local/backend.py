@@ -5,7 +5,7 @@ import dataclasses
 from backends import api, launcher_process
 
 
-class LocalBackend(api.Backend):
+class LocalBackend(launcher_process.LauncherBackend):
   """Runs a program as processes of this machine."""
 
   FLAGS = (
@@ -17,7 +17,6 @@ class LocalBackend(api.Backend):
       'goes on.',
     ),
   )
-
   USES_THIS_MACHINE = True
 
   def __init__(self, name, resources, refuse_open_ports=False):
@@ -41,15 +40,3 @@ class LocalBackend(api.Backend):
       )
     except this_machine.OpenPortsError as e:
       raise api.RefusedError(f'--refuse_open_ports: {e}') from e
-
-  def state(self, run_dir):
-    return launcher_process.state(run_dir)
-
-  def status(self, run_dir):
-    return None  # Its own files tell it all.
-
-  def stop(self, run_dir):
-    launcher_process.stop(run_dir)
-
-  def scale(self, run_dir, label, count):
-    launcher_process.scale(run_dir, label, count)

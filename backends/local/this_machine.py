@@ -7,7 +7,7 @@ sys.exit(result.exit_code)
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import launchpad as lp
 
@@ -63,6 +63,23 @@ def run(
   """
   config = config or RunConfig()
   guards_ports = _can_guard(config, on_line or output.Printer())
+  with _machine(config, guards_ports) as machine:
+    result = launcher.run(program, machine, config, on_line, resize)
+  if say_cause and result.cause is not None:
+    print(result.cause, file=sys.stderr, flush=True)
+  return result
+
+
+@contextlib.contextmanager
+def _machine(
+  config: RunConfig, guards_ports: bool
+) -> Iterator[machines.Machines]:
+  """Makes this machine ready for tasks while the body runs.
+
+  Args:
+    config: how the tasks run.
+    guards_ports: whether the tasks' servers hear this machine alone.
+  """
   with contextlib.ExitStack() as stack:
     directory = stack.enter_context(private_folder.folder('launchpad-local'))
     listener = loopback.StopListener(os.path.join(directory, 'stop'))
@@ -73,7 +90,7 @@ def run(
       directory, config.preload, config.start == 'fork', config.default_env
     )
     stack.callback(zygote.discard)
-    machine = machines.Machines(
+    yield machines.Machines(
       directory,
       zygote,
       lambda label, index: ports.reserve(),
@@ -82,10 +99,6 @@ def run(
       interface='127.0.0.1',
       guards_ports=guards_ports,
     )
-    result = launcher.run(program, machine, config, on_line, resize)
-  if say_cause and result.cause is not None:
-    print(result.cause, file=sys.stderr, flush=True)
-  return result
 
 
 def _can_guard(config: RunConfig, on_line: output.OnLine) -> bool:

@@ -5,7 +5,7 @@ import importlib.util
 from backends import api, launcher_process
 
 
-class RayBackend(api.Backend):
+class RayBackend(launcher_process.LauncherBackend):
   """Has Ray choose a node for each task of a program."""
 
   FLAGS = (
@@ -43,15 +43,3 @@ class RayBackend(api.Backend):
       )
     except driver.NoClusterError as e:
       raise api.RefusedError(f'--ray_address: {e}') from e
-
-  def state(self, run_dir):
-    return launcher_process.state(run_dir)
-
-  def status(self, run_dir):
-    return None  # Its own files tell it all.
-
-  def stop(self, run_dir):
-    launcher_process.stop(run_dir)
-
-  def scale(self, run_dir, label, count):
-    launcher_process.scale(run_dir, label, count)

@@ -22,6 +22,7 @@ class SlurmBackend(api.Backend):
       'account=rl,time=1:00:00;learner:partition=gpu.',
     ),
   )
+  SUBMITS = True
   HAS_DRY_RUN = True
 
   def __init__(self, name, resources, slurm=''):
@@ -38,11 +39,6 @@ class SlurmBackend(api.Backend):
   @classmethod
   def has_started_this(cls):
     return script.in_job()
-
-  @property
-  def part(self):
-    in_job = script.in_job()
-    return api.Part.SCHEDULED_LAUNCHER if in_job else api.Part.SUBMITTER
 
   def check(self, run_dir, dry_run):
     del run_dir

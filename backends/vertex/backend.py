@@ -25,16 +25,12 @@ class VertexBackend(api.Backend):
       'The kind of GPU for --lp_launch_type=vertex_ai; without it, gpu=T4.',
     ),
   )
-  IS_SUPERVISED = False
+  SUBMITS = True
 
   def __init__(self, name, resources, vertex=''):
     self.name = name
     self.resources = resources
     self._gpu_kind = gpu_kind(vertex)
-
-  @property
-  def part(self):
-    return api.Part.SUBMITTER
 
   def check(self, run_dir, dry_run):
     from backends.vertex import images

@@ -9,7 +9,7 @@ from backends import api, registry
 from backends.vertex import images
 from tests.programs import samples
 
-_ROOT = pathlib.Path(__file__).parents[2]
+_ROOT = pathlib.Path(__file__).parents[3]
 _MISSING = 'XManager is missing: .venv/bin/uv pip install -r tools/vertex.lock'
 
 
