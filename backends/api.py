@@ -19,6 +19,10 @@ if TYPE_CHECKING:
   import launchpad as lp
 
 
+# The resources of each task by label; a label that is missing has the least.
+Resources = Mapping[str, resources_lib.Resources]
+
+
 class RefusedError(ValueError):
   """The flags ask for what a backend cannot do; the text says the way out."""
 
@@ -109,8 +113,7 @@ class Backend(Protocol):
     RUN_DIR_IS_ON_VOLUME: whether the run directory is on a volume that only
       the run's own processes see: it is neither looked into nor locked.
     name: the value of `--backend` or `--lp_launch_type`.
-    resources: what each task of a label is given; labels that are missing have
-      the least.
+    resources: the resources of each task by label.
   """
 
   FLAGS: ClassVar[Sequence[Flag]] = ()
@@ -121,7 +124,7 @@ class Backend(Protocol):
   RUN_DIR_IS_ON_VOLUME: ClassVar[bool] = False
 
   name: str
-  resources: Mapping[str, resources_lib.Resources]
+  resources: Resources
 
   @classmethod
   def has_started_this(cls) -> bool:

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from backends import api
 from backends import resources as resources_lib
 
-# Where the class of each value of `--backend` is. A class is cheap to import:
-# it imports what it is built on when it runs something.
+# The class for each value of `--backend`. Its module is imported for `--help`
+# too, so it imports what it is built on only when it runs something.
 _BACKENDS = {
   'local': 'backends.local.backend:LocalBackend',
   'slurm': 'backends.slurm.backend:SlurmBackend',
   'kubernetes': 'backends.kubernetes.backend:KubernetesBackend',
   'ray': 'backends.ray.backend:RayBackend',
 }
-# The same for each value of `--lp_launch_type` that Launchpad itself runs.
+# The same for each value of `--lp_launch_type` that Launchpad itself serves.
 _LAUNCH_TYPES = {
   'local_mp': 'backends.stock.backend:StockBackend',
   'local_mt': 'backends.stock.backend:StockBackend',
@@ -107,22 +107,22 @@ def candidates(choice: Choice) -> list[api.Backend]:
   Raises:
     RefusedError: a flag has a wrong value.
   """
-  if choice.backend != DEFAULT:
-    asked = [choice.backend]
-  else:
-    # The default is last: it finds the launcher of a scheduler's run as well.
-    asked = [*(name for name in _BACKENDS if name != DEFAULT), DEFAULT]
   classes = _classes()
-  flags_of_asked = [f'--backend={name}' for name in asked]
-  return [
-    _construct(classes[flag], flag, {}, choice)
-    for flag in flags_of_asked
-    if len(asked) == 1 or not classes[flag].RUN_DIR_IS_ON_VOLUME
-  ]
+  if choice.backend != DEFAULT:
+    asked = [f'--backend={choice.backend}']
+  else:
+    all_flags = [f'--backend={name}' for name in _BACKENDS]
+    asked = [f for f in all_flags if not classes[f].RUN_DIR_IS_ON_VOLUME]
+    # A scheduler's run also has a launcher's process, which others find.
+    asked.sort(key=lambda flag: not classes[flag].SUBMITS)
+  return [_construct(classes[flag], flag, {}, choice) for flag in asked]
 
 
 def is_in_pod() -> bool:
-  """Whether this process is where a launcher locks no run directory."""
+  """Returns whether this is a launcher's pod, or the like.
+
+  A launcher there does not lock the run directory, which is on a volume.
+  """
   started = [each for each in _classes().values() if each.has_started_this()]
   return any(each.RUN_DIR_IS_ON_VOLUME for each in started)
 
@@ -137,10 +137,10 @@ def _classes() -> dict[str, type[api.Backend]]:
 
 
 def _choosing_flag(choice: Choice) -> str:
-  """Returns the flag that chooses a backend, as `_classes` has it.
+  """Returns the flag that chooses the backend, a key of `_classes()`.
 
   Raises:
-    RefusedError: two flags choose different ones.
+    RefusedError: two flags choose different backends.
   """
   # A scheduler starts launchers without `--backend`.
   for flag, each in _classes().items():
@@ -171,9 +171,10 @@ def _check_own_flags(
 def _construct(
   kind: type[api.Backend],
   chosen: str,
-  resources: Mapping[str, resources_lib.Resources],
+  resources: api.Resources,
   choice: Choice,
 ) -> api.Backend:
+  """Returns a backend with the resources and with its own flags' values."""
   own = {
     flag.name: choice.own_flags.get(flag.name, flag.default)
     for flag in kind.FLAGS

@@ -1,19 +1,19 @@
-"""How a backend treats each role: restarts, order of stopping, environment."""
+"""How each role's tasks run: restarts, order of stopping, cores, accelerators.
+
+A role is what the tasks of one label of the program do, such as `actor`.
+"""
 
 import os
-import sys
 from collections.abc import Mapping
 
 from backends import resources as resources_lib
 from backends.process import env_vars
 from backends.supervision import config as config_lib
-from backends.supervision import launcher, output, restarts
-from run_files import metric_names
-from view import region
+from backends.supervision import restarts
 
-# Clients before what they talk to; evaluators after the learner, so that they
-# see its last weights; the counter last, so that every count and every
-# checkpoint of the others still finds it.
+# Clients stop before their servers. Evaluators stop after the learner, so that
+# they see its last weights, and the counter stops last, so that every count and
+# every checkpoint of the others still reaches it.
 _STOP_ORDER = (
   ('actor',),
   ('learner',),
@@ -22,8 +22,8 @@ _STOP_ORDER = (
   ('counter',),
 )
 _PRELOAD = ('programs.processes', 'reporting.loggers')
-# N processes on a machine of few cores: each computes on one thread. JAX leaves
-# the accelerators to the learner, TensorFlow never takes one.
+# There are more processes than cores, so each computes on one thread. JAX
+# leaves the accelerators to the learner, and TensorFlow never takes one.
 _EVERY_ROLE = {
   'CUDA_VISIBLE_DEVICES': '',
   'JAX_PLATFORMS': 'cpu',
@@ -39,20 +39,20 @@ def run_config(
   log_dir: str,
   preload: tuple[str, ...] = (),
   resources: Mapping[str, resources_lib.Resources] | None = None,
-):
-  """Returns how the program of `distributed.make_program` runs, here or there.
+) -> config_lib.RunConfig:
+  """Returns how the tasks of `distributed.make_program` run, on any backend.
 
   Args:
-    log_dir: gets what each process prints, and the run's status.
-    preload: modules, beside the program's own, that every process will need.
-    resources: by role; of the others, the learner has what the launcher has.
+    log_dir: the folder for each task's output and for the run's status.
+    preload: the modules that every task needs beside the program's own.
+    resources: the resources of each task by role. A role that is missing has
+      one core, and the learner then has the launcher's accelerators.
   """
-  given = resources or {}
   return config_lib.RunConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
     env={
       **{'learner': _as_launcher()},
-      **{role: _env(own) for role, own in given.items()},
+      **{role: _env(own) for role, own in (resources or {}).items()},
     },
     preload=[*_PRELOAD, *preload],
     restart={
@@ -65,10 +65,12 @@ def run_config(
 
 
 def _as_launcher() -> dict[str, str | None]:
+  """Returns the launcher's variables that say which accelerators JAX takes."""
   return {name: os.environ.get(name) for name in _LEARNER}
 
 
 def _env(own: resources_lib.Resources) -> dict[str, str | None]:
+  """Returns the environment variables of tasks with resources of their own."""
   threads = resources_lib.thread_env(own)
   if own.gpu:
     return {**_as_launcher(), **threads}
@@ -76,11 +78,11 @@ def _env(own: resources_lib.Resources) -> dict[str, str | None]:
 
 
 def _compilation_cache() -> dict[str, str]:
-  """Has JAX keep what it compiles, for restarted processes and later runs.
+  """Returns variables by which JAX keeps what it compiles, for later processes.
 
   Compiling takes most of the time to a learner's first step, and every actor
-  compiles the same policy. A folder for each kind of processor, since the
-  machines which share a home may differ in what they can execute.
+  compiles the same policy. Each kind of processor has a folder of its own,
+  since machines that share a home may differ in what they can execute.
   """
   if _COMPILED in os.environ:
     return {}
@@ -91,38 +93,3 @@ def _compilation_cache() -> dict[str, str]:
     'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0',
     'JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES': '-1',
   }
-
-
-class Printer(output.Printer):
-  """Prints what the processes say, less Reverb's notes of where it serves.
-
-  They are in the logs all the same. On a terminal, lines are cleaned of what
-  would do more to it than colour them.
-
-  Attributes:
-    rows: whether it prints rows of metrics.
-  """
-
-  def __init__(
-    self,
-    rows: bool = True,
-    coloured: bool | None = None,
-    quiet: bool = False,
-  ):
-    """Prints to standard output.
-
-    Args:
-      rows: whether it prints rows of metrics at first.
-      coloured: as in `output.Printer`.
-      quiet: leave out that a run which has made its steps stops, too.
-    """
-    super().__init__(coloured=coloured)
-    self.rows = rows
-    self._spared = ('[reverb/cc/', *([launcher.STOP_CALLED] if quiet else []))
-
-  def __call__(self, label: str, index: int, text: str) -> None:
-    is_row = text.startswith(metric_names.row_prefix(label, index))
-    if not text.startswith(self._spared) and (self.rows or not is_row):
-      if sys.stdout.isatty():
-        text = region.clean(text)
-      super().__call__(label, index, text)

@@ -6,13 +6,10 @@ import functools
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from backends.supervision import output
 from cli.settings import Settings
 from system import streams
-
-if TYPE_CHECKING:
-  from cli import roles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Watch:
 @contextlib.contextmanager
 def watching(
   settings: Settings, run_dir: pathlib.Path, watch: Watch
-) -> Iterator['roles.Printer']:
+) -> Iterator[output.OnLine]:
   """Watches a run while the body runs; yields what prints its tasks' lines."""
   from reporting.sinks import followers
   from watchdog import watchdog
@@ -57,14 +54,14 @@ def watching(
 @contextlib.contextmanager
 def _shown(
   settings: Settings, run_dir: pathlib.Path, quiet: bool
-) -> Iterator['roles.Printer']:
+) -> Iterator[output.OnLine]:
   """Shows the run while the body runs; yields what prints its tasks' lines."""
-  from cli import roles
+  from cli import printing
   from view import frame, live
 
   # Asked before a view has a pipe in the terminal's place.
   coloured = streams.takes_colours(sys.stdout)
-  printer = roles.Printer(rows=not quiet, coloured=coloured, quiet=quiet)
+  printer = printing.Printer(rows=not quiet, coloured=coloured, quiet=quiet)
   if quiet:
     yield printer
     return

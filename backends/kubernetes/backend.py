@@ -35,7 +35,7 @@ class KubernetesBackend(api.Backend):
   HAS_DRY_RUN = True
   RUN_DIR_IS_ON_VOLUME = True
 
-  def __init__(self, name, resources, kubernetes=''):
+  def __init__(self, name: str, resources: api.Resources, kubernetes: str = ''):
     self.name = name
     self.resources = resources
     try:
@@ -115,12 +115,12 @@ class KubernetesBackend(api.Backend):
         f'--run_dir: the run in {run_dir} is JobSet {name}, {state}; stop it '
         'first, with the verb stop'
       )
-    # What an earlier run in this directory has left.
+    # Objects may be left of an earlier run in this directory.
     self._cluster.remove(name)
     try:
       self._cluster.create(text)
     except jobset.KubernetesError as e:
-      # Another submission of the same run was quicker; these are its objects.
+      # Then the objects belong to a quicker submission of the same run.
       if 'AlreadyExists' not in str(e):
         with contextlib.suppress(jobset.KubernetesError):
           self._cluster.remove(name)
@@ -152,7 +152,7 @@ class KubernetesBackend(api.Backend):
         command = ['python', 'launch.py', 'status', str(run_dir)]
         lines.append(self._cluster.in_launcher(name, *command).rstrip('\n'))
     except jobset.KubernetesError as e:
-      # A run that only begins has not begun to keep its status.
+      # A run that has just begun does not keep its status yet.
       lines.append(f'launch.py: {e}')
     return '\n'.join(lines)
 

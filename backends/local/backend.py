@@ -19,7 +19,9 @@ class LocalBackend(launcher_process.LauncherBackend):
   )
   USES_THIS_MACHINE = True
 
-  def __init__(self, name, resources, refuse_open_ports=False):
+  def __init__(
+    self, name: str, resources: api.Resources, refuse_open_ports: bool = False
+  ):
     self.name = name
     self.resources = resources
     self._refuse_open_ports = refuse_open_ports

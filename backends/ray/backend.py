@@ -16,7 +16,9 @@ class RayBackend(launcher_process.LauncherBackend):
     ),
   )
 
-  def __init__(self, name, resources, ray_address='auto'):
+  def __init__(
+    self, name: str, resources: api.Resources, ray_address: str = 'auto'
+  ):
     self.name = name
     self.resources = resources
     self._address = ray_address

@@ -80,15 +80,14 @@ def run(
     directory = stack.enter_context(joining.shared_directory(config))
     cluster = _Cluster(directory, resources, config)
     stack.callback(cluster.close)
+    growth = resize and hosts.Growth(resize, cluster.place)
     try:
       nodes = cluster.place(joining.task_names(program))
       result, _ = hosts.run(
-        program,
-        nodes,
-        directory,
+        *(program, nodes, directory),
         config=config,
         on_line=on_line,
-        growth=resize and hosts.Growth(resize, cluster.place),
+        growth=growth,
       )
     except NoRoomError as e:
       cause = result_lib.Cause('launcher', None, (str(e),))

@@ -5,6 +5,7 @@ import pathlib
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 
 from backends import api
 from backends import resources as resources_lib
@@ -25,9 +26,9 @@ class SlurmBackend(api.Backend):
   SUBMITS = True
   HAS_DRY_RUN = True
 
-  def __init__(self, name, resources, slurm=''):
+  def __init__(self, name: str, resources: api.Resources, slurm: str = ''):
     self.name = name
-    # The job's plan also has the roles that are given the least.
+    # The plan has every role, also those that `--resources` leaves out.
     self.resources = (
       script.planned_resources() if script.in_job() else resources
     )
@@ -83,14 +84,16 @@ class SlurmBackend(api.Backend):
       flags=(),
     )
 
-  def _components(self, submission):
+  def _components(self, submission: api.Submission) -> list[script.Component]:
     try:
       resources_lib.check_roles(self._options, submission.groups)
     except ValueError as e:
       raise api.RefusedError(f'--slurm: {e}') from e
     return script.components(submission.groups, self.resources, self._options)
 
-  def _script(self, submission, parts):
+  def _script(
+    self, submission: api.Submission, parts: Sequence[script.Component]
+  ) -> str:
     launch = str(pathlib.Path(sys.argv[0]).absolute())
     try:
       return script.render(

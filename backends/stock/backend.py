@@ -13,11 +13,11 @@ class StockBackend(api.Backend):
   IS_SUPERVISED = False
   USES_THIS_MACHINE = True
 
-  def __init__(self, name, resources):
-    """Takes one of Launchpad's launch types.
+  def __init__(self, name: str, resources: api.Resources):
+    """Takes the name of one of Launchpad's launch types.
 
     Raises:
-      RefusedError: there are resources, which Launchpad cannot give.
+      RefusedError: there are resources, which Launchpad does not limit.
     """
     if resources:
       raise api.RefusedError(
@@ -32,7 +32,7 @@ class StockBackend(api.Backend):
     del config, on_line, resize
     began = time.monotonic()
     program = make_program()
-    # Launchpad handles them itself.
+    # Launchpad handles signals itself.
     stops.give_up()
     running = lp.launch(program, self.name, terminal='current_terminal')
     if running is not None:

@@ -27,7 +27,7 @@ class VertexBackend(api.Backend):
   )
   SUBMITS = True
 
-  def __init__(self, name, resources, vertex=''):
+  def __init__(self, name: str, resources: api.Resources, vertex: str = ''):
     self.name = name
     self.resources = resources
     self._gpu_kind = gpu_kind(vertex)

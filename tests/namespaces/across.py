@@ -21,7 +21,11 @@ from backends.cluster import door as door_lib
 from backends.cluster import hosts, joining, links, node_client
 from backends.process import bootstrap
 from benchmarks.support import network
-from cli import roles, training_flags  # noqa: F401  Defines the flags.
+from cli import (
+  printing,
+  roles,
+  training_flags,  # noqa: F401  Defines the flags.
+)
 from cli import settings as settings_lib
 
 _SERVERS = ('replay', 'variable_server', 'counter', 'learner')
@@ -63,7 +67,7 @@ def main(run_dir: pathlib.Path, on_b: list[str], argv: list[str]) -> int:
       nodes,
       directory,
       config=config,
-      on_line=roles.Printer(),
+      on_line=printing.Printer(),
     )
   if result.cause is not None:
     print(result.cause, file=sys.stderr, flush=True)

@@ -9,11 +9,11 @@ from tests.view import terminals
 
 _PROLOGUE = """
 import os, pathlib, sys, time
-from cli import roles
+from cli import printing
 from system import streams
 from view import frame, live
 goal = frame.Goal('sac on x', num_steps=10)
-printer = roles.Printer(coloured=streams.takes_colours(sys.stdout))
+printer = printing.Printer(coloured=streams.takes_colours(sys.stdout))
 def show():
   return live.show(pathlib.Path(sys.argv[1]), goal, printer)
 """

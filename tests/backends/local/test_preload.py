@@ -21,7 +21,7 @@ def slow_module(tmp_path, monkeypatch):
     '  time.sleep(0.02)\n'
   )
   monkeypatch.syspath_prepend(tmp_path)
-  monkeypatch.setenv('BACKENDS_TEST_RUN', str(tmp_path))
+  monkeypatch.setenv(helpers.MARKER, str(tmp_path))
   yield 'slow_module'
   helpers.assert_nothing_left(str(tmp_path))
 
