@@ -8,8 +8,8 @@ import tensorflow as tf
 
 import container
 from container.client import versions
-from reverb_wire import protobuf, server_info, structured_value
-from tests.container import fake_server, servers
+from reverb_wire import messages, protobuf
+from tests.container import fake_server, serialized, servers
 from watchdog import servers as watchdog_servers
 
 VALUES = {
@@ -46,18 +46,6 @@ def connect(address):
   return container.ReverbVariableContainer(
     address, leaf_type='numpy', timeout=5.0, host_cache=False
   )
-
-
-def message(number, *parts):
-  """Writes a field that holds these parts."""
-  content = b''.join(parts)
-  return (
-    protobuf.varint(number << 3 | 2) + protobuf.varint(len(content)) + content
-  )
-
-
-def number(field, value):
-  return protobuf.varint(field << 3) + protobuf.varint(value)
 
 
 def mutated(data):
@@ -135,11 +123,17 @@ def test_the_watchdog_counts_a_server_of_nonsense_as_silent(real, fake):
   [
     ENDLESS,
     b'',
-    number(1, 2**40),
-    message(2, message(8, b'variables')),
-    message(1, b'id') + message(2, message(8, b'\xff')),
-    message(1, b'id') + b'\x12' + protobuf.varint(2**62),
-    message(1, b'id') + b'\x0f',
+    messages.DIM.encode(size=2**40),
+    messages.SERVER_INFO_RESPONSE.field(
+      'table_info', messages.TABLE_INFO.encode(name=b'variables')
+    ),
+    serialized.IDENTITY
+    + messages.SERVER_INFO_RESPONSE.field(
+      'table_info', messages.TABLE_INFO.encode(name=b'\xff')
+    ),
+    serialized.IDENTITY
+    + messages.SERVER_INFO_RESPONSE.head('table_info', 2**62),
+    serialized.IDENTITY + b'\x0f',
   ],
   ids=[
     *('endless', 'empty', 'number', 'no_identity', 'not_utf8'),
@@ -152,29 +146,16 @@ def test_an_answer_that_is_no_server_info_is_a_connection_error(fake, info):
     connect(fake.address)
 
 
-def table(*fields):
-  return message(1, b'id') + message(
-    2, message(8, b'variables'), number(3, 1), *fields
-  )
-
-
-def nested(depth):
-  content = b''
-  for _ in range(depth):
-    content = message(51, message(1, content))
-  return content
-
-
 @pytest.mark.parametrize(
   'signature',
   [
     ENDLESS,
     b'',
-    nested(200),
-    message(12, b'text'),
-    message(33, number(3, 999)),
-    message(33, number(3, 1), message(2, *[message(2, number(1, 9))] * 9999)),
-    message(53, *[message(1, message(1, b'k'), message(2, nested(1)))] * 2),
+    serialized.nested_lists(200),
+    b'\x62\x04text',
+    serialized.tensor_spec(dtype=999),
+    serialized.tensor_spec(dtype=1, shape=serialized.dims(*[9] * 9999)),
+    serialized.mapping(*[(b'k', serialized.nested_lists(1))] * 2),
   ],
   ids=[
     *('endless', 'empty', 'deep', 'wrong_type', 'dtype', 'dimensions'),
@@ -182,7 +163,7 @@ def nested(depth):
   ],
 )
 def test_a_broken_signature_is_an_error(fake, signature):
-  fake.info = table(message(6, signature))
+  fake.info = serialized.server_info_response(signature=signature)
   with pytest.raises((TypeError, ValueError), match=fake.address):
     connect(fake.address)
 
@@ -196,22 +177,14 @@ def test_a_described_structure_that_does_not_fit_its_leaves_is_ignored(fake):
     b'{"kind": 1}',
     b'["record",":1 2",["x y"],[["leaf","",[],[],[]]],[]]',
   ):
-    spec = message(33, message(1, b'name\n' + described), number(3, 1))
-    fake.info = table(
-      message(6, message(53, message(1, message(1, b'x y'), message(2, spec))))
+    spec = serialized.tensor_spec(name=b'name\n' + described, dtype=1)
+    fake.info = serialized.server_info_response(
+      signature=serialized.mapping((b'x y', spec))
     )
     client = connect(fake.address)
     assert client._tables['variables'].table.signature.leaves[0].path == (
       'x y',
     )
-
-
-def sample_of(*fields):
-  return [message(1, message(1, message(1, *fields)), b'\x18\x01')]
-
-
-def column(*slices):
-  return message(8, message(1, *[message(1, *parts) for parts in slices]))
 
 
 @pytest.mark.parametrize(
@@ -220,11 +193,19 @@ def column(*slices):
     [],
     [b''],
     [ENDLESS],
-    [message(1, message(1, ENDLESS))],
-    sample_of(),
-    sample_of(column([number(1, 5)])),
-    sample_of(message(8, *[message(1)] * 100_000)),
-    sample_of(message(8, *[message(1, message(1))] * 5)),
+    [
+      messages.SAMPLE_STREAM_RESPONSE.field(
+        'entries', messages.SAMPLE_ENTRY.field('info', ENDLESS)
+      )
+    ],
+    [serialized.sample_response(b'')],
+    [
+      serialized.sample_response(
+        serialized.item([serialized.column(chunk_key=5)])
+      )
+    ],
+    [serialized.sample_response(serialized.item([b''] * 100_000))],
+    [serialized.sample_response(serialized.item([serialized.column()] * 5))],
   ],
   ids=[
     *('none', 'empty', 'endless', 'endless_item', 'no_leaves', 'one_leaf'),
@@ -248,11 +229,16 @@ def test_an_answer_that_is_no_sample_is_an_error(fake, sample):
   ids=['huge', 'huge_literal', 'endless', 'empty'],
 )
 def test_a_leaf_of_another_size_than_it_says_is_an_error(fake, content):
-  dims = message(2, message(2, number(1, 1)))
-  chunk = message(5, *[message(1, number(1, 1), dims, message(4, content))] * 5)
-  item = message(8, *[message(1, message(1, number(1, 3)))] * 5)
+  tensor = messages.TENSOR.encode(
+    dtype=1, tensor_shape=serialized.dims(1), tensor_content=content
+  )
+  chunk = messages.CHUNK_DATA.encode(
+    chunk_key=3, data=messages.TENSORS.field('tensors', tensor) * 5
+  )
   fake.sample = [
-    message(1, message(1, message(1, item)), message(2, number(1, 3), chunk))
+    serialized.sample_response(
+      serialized.item([serialized.column(chunk_key=3)] * 5), chunk
+    )
   ]
   with pytest.raises(ValueError, match=fake.address):
     connect(fake.address).pull()
@@ -268,7 +254,10 @@ def test_servers_that_keep_changing_give_an_error(fake, real, monkeypatch):
   class Changing(fake_server.Answers):
     @property
     def info(self):
-      return real[0].info + message(1, RANDOM.randbytes(8))
+      identity = messages.SERVER_INFO_RESPONSE.field(
+        'tables_state_id', RANDOM.randbytes(8)
+      )
+      return real[0].info + identity
 
     @info.setter
     def info(self, value):
@@ -280,16 +269,6 @@ def test_servers_that_keep_changing_give_an_error(fake, real, monkeypatch):
     )
     with pytest.raises(ConnectionError, match=f'gain.*{address}'):
       client.pull()
-
-
-def test_reading_ends_at_the_deadline():
-  tables = message(1, b'id') + message(2, message(8, b't')) * 5000
-  assert server_info.read(tables, 60.0).tables.keys() == {'t'}
-  with pytest.raises(protobuf.MalformedError, match='within 0 s'):
-    server_info.read(tables, 0.0)
-  leaf = message(1, message(33, number(3, 1)))
-  with pytest.raises(protobuf.MalformedError, match='within 0 s'):
-    structured_value.read(memoryview(message(51, leaf * 5000)), 0.0)
 
 
 def test_a_priority_that_is_no_whole_number_is_no_version():
