@@ -1,13 +1,13 @@
-"""What each role is given, from a command line."""
+"""How the text of `--resources` is read."""
 
 import pytest
 
 from backends import resources
 
 
-def test_parses_roles_and_leaves_the_rest_at_its_least():
-  given = resources.parse('learner:gpu=1,cpu=8; actor:cpu=2')
-  assert given == {
+def test_roles_have_their_resources_and_the_least_of_the_others():
+  by_role = resources.parse('learner:gpu=1,cpu=8; actor:cpu=2')
+  assert by_role == {
     'learner': resources.Resources(cpu=8, gpu=1),
     'actor': resources.Resources(cpu=2, gpu=0),
   }
@@ -29,12 +29,12 @@ def test_parses_roles_and_leaves_the_rest_at_its_least():
     ('actor:cpu=1;actor:cpu=2', 'actor is there twice'),
   ],
 )
-def test_what_is_malformed_is_named(text, message):
+def test_an_error_names_what_is_malformed(text, message):
   with pytest.raises(ValueError, match=message):
     resources.parse(text)
 
 
-def test_an_unknown_role_is_told_the_nearest():
+def test_an_error_about_an_unknown_role_names_the_nearest():
   resources.check_roles(['learner', None], ['learner', 'actor'])
   with pytest.raises(ValueError, match="no role 'lerner'.*'learner'"):
     resources.check_roles(['lerner'], ['actor', 'learner'])

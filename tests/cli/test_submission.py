@@ -1,4 +1,4 @@
-"""What is submitted to a cluster, and what becomes of it there."""
+"""What is submitted to a cluster, and how its state is shown."""
 
 import dataclasses
 import json
@@ -79,10 +79,10 @@ def test_a_dry_run_prints_manifests_with_every_setting(capsys):
   assert jobs['actor']['completions'] == 3
   (launcher,) = jobs['launcher']['template']['spec']['containers']
   flags = launcher['command'][2:]
-  # Of a run that is gone on with, they would else be as they were.
+  # Without these, a run that is resumed would have its old settings.
   assert {'--num_actors=3', '--evaluations=3s', '--seed=0'} <= {*flags}
   assert flags[-2:] == ['--run_dir=/runs/one', '--resume']
-  # They are not what it is started with in its pod.
+  # The launcher knows its backend without a flag.
   assert not any('backend' in flag or 'kubernetes' in flag for flag in flags)
   (learner,) = jobs['learner']['template']['spec']['containers']
   assert learner['resources']['limits'] == {'nvidia.com/gpu': '1'}
@@ -124,7 +124,7 @@ def test_what_the_cluster_refuses_leaves_nothing(server):
 
 
 def test_a_run_of_the_launcher_says_what_it_does(tmp_path, monkeypatch, capsys):
-  # As kubectl, which has a stream into the pod for it.
+  # A stand-in for kubectl, since the server cannot run commands in pods.
   job_set = {'metadata': {'name': _NAME}}
   launcher = {
     'metadata': {'name': f'{_NAME}-launcher-0-0-abcde'},

@@ -1,4 +1,4 @@
-"""A real cluster of Ray, each of whose nodes is a process of this machine."""
+"""A real Ray cluster, whose nodes are processes of this machine."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from ray._private import services
 
 
 class Cluster:
-  """A cluster whose head, which drivers are on, has no room for tasks."""
+  """A Ray cluster; drivers use its head node, which has no room for tasks."""
 
   def __init__(self):
     self._cluster = cluster_utils.Cluster(
@@ -19,21 +19,21 @@ class Cluster:
       head_node_args={'num_cpus': 0, 'include_dashboard': False},
     )
     self.address = self._cluster.address
-    # A driver is on any of the nodes that have its machine's address.
+    # A driver uses any node at its machine's address, so no other node has it.
     self._hosts = (f'127.0.0.{number}' for number in itertools.count(2))
 
   def add_node(self, **room):
     """Adds a node and returns it."""
     node = self._cluster.add_node(node_ip_address=next(self._hosts), **room)
     head = self._cluster.head_node
-    # Each node says that the machine's address is its own.
+    # The new node has written its own address as the machine's.
     services.write_node_ip_address(
       head.get_session_dir_path(), head.node_ip_address
     )
     return node
 
   def remove_node(self, node):
-    """Kills a node and all that runs there."""
+    """Kills a node with all processes on it."""
     self._cluster.remove_node(node, allow_graceful=False)
 
   def close(self):

@@ -1,4 +1,4 @@
-"""Drivers of Ray that tests start as processes of their own, as launch.py is.
+"""A driver of Ray that tests start as a process of its own.
 
 python -m tests.ray_cluster.drivers ADDRESS LOG_DIR CPUS ANSWER_SECS
 """

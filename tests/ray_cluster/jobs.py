@@ -1,10 +1,10 @@
-"""A run on a Ray cluster, for the tests to look at."""
+"""A run on a Ray cluster, as the tests see it."""
 
 from tests.e2e import runs
 
 
 class Run(runs.Run):
-  """A `launch.py` that is a driver of Ray."""
+  """A run whose launcher is a driver of Ray."""
 
   def __init__(self, run_dir, cluster):
     super().__init__(run_dir)
@@ -19,6 +19,6 @@ class Run(runs.Run):
     return {name: task.state for name, task in self.tasks().items()}
 
   def are_running(self, label, count):
-    """Whether so many tasks of a label run, and no other task of it is."""
+    """Returns whether a label has so many tasks, all of which run."""
     states = [s for n, s in self.states().items() if n.startswith(f'{label}/')]
     return states == ['running'] * count

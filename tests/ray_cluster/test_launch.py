@@ -34,7 +34,7 @@ def test_learns_while_actors_and_nodes_come_and_go(cluster, tmp_path):
   with run.launch(f'--num_steps={_STEPS}'):
     run.wait_until(lambda: run.are_running('actor', 2), 'actors')
     second = cluster.add_node(num_cpus=2)
-    # The first node is full.
+    # The first node has no room left, so the new actors go to the second.
     scaled = _scale(run, 4)
     assert scaled.returncode == 0, scaled.stderr
     run.wait_until(lambda: run.are_running('actor', 4), 'more actors')

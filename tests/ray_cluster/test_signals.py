@@ -1,4 +1,4 @@
-"""What ends a driver of Ray before its run goes on."""
+"""A driver of Ray that ends before its run has begun."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from tests import helpers
 from tests.e2e import runs
 
 _STOPS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
-# A driver gives back what it had for at most 20 s, and leaves Ray for as many.
+# A driver takes up to 20 s to give back its groups, and as many to leave Ray.
 _LEAVES_SECS = 90
 
 
@@ -43,7 +43,7 @@ def _output(log_dir):
 
 
 def _assert_clean(log_dir):
-  """Fails if there is a traceback, of Python or of C++."""
+  """Fails if the output has a traceback of Python or of C++."""
   output = _output(log_dir)
   for word in ('Traceback', 'SIGABRT', '*** '):
     assert word not in output, output
@@ -55,7 +55,7 @@ def _files(log_dir):
 
 @pytest.fixture
 def half_dead():
-  """What takes connections and never answers."""
+  """A server that takes connections and never answers."""
   with socket.create_server(('', 0)) as listener:
     yield listener
 
@@ -78,7 +78,7 @@ def test_a_signal_while_a_cluster_does_not_answer_ends_the_driver(
   half_dead, tmp_path
 ):
   with _driver(_address(half_dead), tmp_path) as driver:
-    # Whoever looks whether somebody is there, and then Ray.
+    # The first connection only tries the address; the second is Ray's.
     half_dead.settimeout(60)
     half_dead.accept()
     half_dead.accept()

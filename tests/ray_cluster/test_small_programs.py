@@ -1,4 +1,4 @@
-"""Programs without JAX on a real Ray cluster: places, lost nodes, scaling."""
+"""Programs without JAX on a real Ray cluster: placing, lost nodes, scaling."""
 
 import pathlib
 import threading
@@ -66,7 +66,7 @@ class _Run:
 
 
 class _Server:
-  """Counts, and ends the program when there is a file of the name `end`."""
+  """Counts its callers, and ends the program once a file `end` exists."""
 
   def __init__(self, folder):
     self._folder = pathlib.Path(folder)
@@ -120,13 +120,13 @@ def test_lost_nodes_are_replaced(cluster, tmp_path):
   assert run.states()['server/0'] == 'running'
   cluster.add_node(num_cpus=2)
   run.wait_until(lambda: run.states() == running, 'another place')
-  # Nobody calls a worker.
+  # No task calls a worker.
   assert run.tasks()['server/0'].restarts == 0
 
   cluster.remove_node(first)
   run.wait_until(lambda: run.states()['server/0'] == 'lost', 'loss')
   cluster.add_node(num_cpus=1, num_gpus=1)
-  # Its clients have crashed meanwhile, or are told to start again.
+  # The server's clients crash meanwhile, or are told to start again.
   run.wait_until(
     lambda: (
       run.states() == running and run.lines.of('server/0')[-1] == '2 call'

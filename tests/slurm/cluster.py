@@ -29,7 +29,7 @@ SlurmctldPort={ctld_port}
 SlurmUser=root
 AuthType=auth/munge
 CredType=cred/munge
-# A requeued job waits until what its first start was allowed has expired.
+# A requeued job waits until the credential of its first start has expired.
 AuthInfo=socket={directory}/munge.socket,cred_expire=5
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool-%n
@@ -53,12 +53,12 @@ NodeName=node2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={port2} \
 CPUs=8 RealMemory=8000
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-# Twice /dev/null, for the devices that no test machine has.
+# Two copies of /dev/null stand in for GPUs.
 _GRES = 'NodeName=node1 Name=gpu File={directory}/gpu[0-1]\n'
 
 
 def missing() -> str | None:
-  """Why there can be no cluster here; None if there can."""
+  """Returns why there can be no cluster here; None if there can."""
   for daemon in _DAEMONS:
     if shutil.which(daemon, path=_PATH) is None:
       return f'{daemon} is missing: apt-get install slurm-wlm munge'

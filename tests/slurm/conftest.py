@@ -9,7 +9,7 @@ from tests.slurm import cluster
 
 @pytest.fixture(scope='session', autouse=True)
 def slurm(tmp_path_factory):
-  """Two nodes; Slurm's commands find them through the environment."""
+  """Starts two nodes, which Slurm's commands find by a variable."""
   reason = cluster.missing()
   if reason:
     pytest.skip(reason)
@@ -23,6 +23,6 @@ def slurm(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_jobs_left():
-  """Ends what a test that failed has left running."""
+  """Cancels the jobs that a failed test has left."""
   yield
   os.system('scancel --user=$(id -un)')

@@ -1,4 +1,4 @@
-"""A run that is a job of Slurm, for the tests to look at."""
+"""A run that is a job of Slurm, as the tests see it."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from backends.slurm import job
 from tests import helpers
 from tests.e2e import runs
 
-# Longer than anything here should take on a slow machine.
+# Seconds, more than any step of a test takes on a slow machine.
 PATIENCE = 150.0
 
 
@@ -59,7 +59,7 @@ class Job(runs.Run):
     return job.state(self.number)
 
   def wait_until(self, condition, what, timeout=PATIENCE):
-    """Waits for a true `condition()`, while the job goes on."""
+    """Waits until `condition()` is true; fails if the job ends before."""
 
     def met():
       assert self.state is not None, self.output
@@ -71,7 +71,7 @@ class Job(runs.Run):
       raise TimeoutError(f'{e}:\n{self.output}') from None
 
   def end(self, timeout=PATIENCE) -> tuple[str, str]:
-    """Returns how it ended: Slurm's word, and exit code and signal."""
+    """Waits for the end; returns Slurm's word, and exit code and signal."""
     return end(self.number, timeout)
 
 
@@ -83,7 +83,7 @@ def end(number: str, timeout=PATIENCE) -> tuple[str, str]:
 
 
 def shown(number: str, name: str) -> str:
-  """One of the values that `scontrol show job` shows of a job."""
+  """Returns one of the values that `scontrol show job` prints."""
   text = job.call('scontrol', 'show', 'job', number)
   return re.search(rf'\b{name}=(\S+)', text)[1]
 
@@ -91,7 +91,7 @@ def shown(number: str, name: str) -> str:
 def wake_scheduler(number: str) -> None:
   """Has Slurm look at its queue again, as other jobs of a cluster would.
 
-  What starts heterogeneous jobs rests until some job changes, and does not
-  count that the time came when a requeued one may start.
+  Slurm looks at its heterogeneous jobs only when some job changes, and not when
+  the time comes at which a requeued one may start.
   """
   job.call('scontrol', 'update', f'jobid={number}', 'comment=awake')

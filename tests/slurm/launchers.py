@@ -27,7 +27,7 @@ def crash(directory: pathlib.Path):
 
 
 def lasting(directory: pathlib.Path):
-  """Saves what start it is in when it stops; the third start is the last."""
+  """Writes which start it is in when it stops; the third start is the last."""
   start = os.environ.get('SLURM_RESTART_COUNT', '0')
 
   def save():

@@ -32,7 +32,7 @@ def test_learns_over_two_nodes_and_a_killed_actor_is_restarted(tmp_path):
   helpers.assert_nothing_left(str(job.run_dir))
 
 
-# `test_small_programs.py` has a requeue of a smaller program.
+# `test_small_programs.py` requeues a smaller program, in less time.
 @pytest.mark.long
 def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   job = jobs.Job(tmp_path / 'run')

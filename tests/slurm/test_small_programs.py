@@ -15,13 +15,13 @@ from tests.e2e import runs
 from tests.slurm import jobs
 
 
-def _submit(name, directory, monkeypatch, groups, given='', **options):
-  """Submits one of `launchers`; returns its number."""
+def _submit(name, directory, monkeypatch, groups, asked='', **options):
+  """Submits a program of `launchers`; returns the job's number."""
   monkeypatch.setenv(helpers.MARKER, str(directory))
   monkeypatch.setenv('PYTHONPATH', str(runs.ROOT))
   monkeypatch.chdir(runs.ROOT)
   parts = slurm_script.components(
-    groups, resources.parse(given), {None: options}
+    groups, resources.parse(asked), {None: options}
   )
   plan = directory / 'plan.json'
   slurm_script.save_plan(plan, parts)
@@ -47,11 +47,11 @@ def test_a_failure_is_the_jobs_and_its_cause_comes_last(tmp_path, monkeypatch):
 
 
 def test_the_time_limits_warning_and_a_lost_node_requeue(tmp_path, monkeypatch):
-  # A heterogeneous job, whose parts are given nodes of their own.
-  groups, given = {'save': 1, 'other': 1}, 'save:cpu=2,gpu=1'
-  number = _submit('lasting', tmp_path, monkeypatch, groups, given)
+  # The job is heterogeneous, so each part has a node of its own.
+  groups, asked = {'save': 1, 'other': 1}, 'save:cpu=2,gpu=1'
+  number = _submit('lasting', tmp_path, monkeypatch, groups, asked)
   helpers.wait_until((tmp_path / 'up-0').exists, 'the first start')
-  # As Slurm does ahead of the time limit.
+  # Slurm sends the same signal before the time limit.
   job.call('scancel', '--batch', '--signal=USR1', number)
   _wait_for_start(number, tmp_path / 'up-1')
   assert (tmp_path / 'saved-0').exists()

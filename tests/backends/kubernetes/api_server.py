@@ -1,7 +1,7 @@
-"""A stand-in for the API server of a cluster, for the real kubectl to talk to.
+"""A stand-in for the API server of a cluster, to which the real kubectl talks.
 
-It keeps objects, if the published schemas take them, and answers as far as
-kubectl asks here. There is nothing behind it: pods are what a test puts there.
+It keeps objects that the published schemas take, and answers what kubectl asks
+in these tests. No cluster stands behind it: a test itself puts pods there.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import yaml
 
 from tests.backends.kubernetes import schemas
 
-# Kind and verbs by path of the group and name of the resource.
+# The kinds by the path of a group and the name of a resource.
 RESOURCES = {
   'api/v1': {'secrets': 'Secret', 'pods': 'Pod'},
   'apis/networking.k8s.io/v1': {'networkpolicies': 'NetworkPolicy'},
@@ -28,12 +28,12 @@ _VERBS = ['create', 'delete', 'get', 'list', 'patch', 'watch']
 
 
 class Server:
-  """What a cluster holds.
+  """The objects of a cluster.
 
   Attributes:
-    objects: by resource and name.
-    refused: by method and resource, message and reason of the refusal.
-    on_patch: what happens in the cluster after a patch.
+    objects: the objects, by resource and name.
+    refused: the message and the reason of each refusal, by method and resource.
+    on_patch: called after a patch, to do what the cluster would do.
   """
 
   def __init__(self):
@@ -42,7 +42,7 @@ class Server:
     self.on_patch = lambda: None
 
   def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-    """Returns status and body."""
+    """Returns the status and the body of the answer to a request."""
     parts = path.strip('/').split('/')
     if 'namespaces' not in parts:
       return 200, _discovery(path.strip('/'))
@@ -85,7 +85,7 @@ class Server:
 
 @contextlib.contextmanager
 def running(directory: pathlib.Path) -> Iterator[Server]:
-  """Starts one that kubectl finds meanwhile; skips the test without kubectl."""
+  """Starts a server that kubectl finds; skips the test without kubectl."""
   if shutil.which('kubectl') is None:
     pytest.skip('kubectl is missing: apt-get install kubernetes-client')
   server = Server()
@@ -118,7 +118,7 @@ def running(directory: pathlib.Path) -> Iterator[Server]:
     )
     with pytest.MonkeyPatch.context() as patch:
       patch.setenv('KUBECONFIG', str(kubeconfig))
-      # Where kubectl keeps what it has learnt of a server at that port.
+      # Here kubectl caches what it has learnt of a server at that port.
       patch.setenv('KUBECACHEDIR', str(directory / 'kubecache'))
       try:
         yield server
@@ -151,7 +151,7 @@ def _failure(code: int, message: str, reason: str) -> tuple[int, Any]:
 
 
 def _discovery(path: str) -> Any:
-  """What kubectl learns of the server before it asks for an object."""
+  """Returns what kubectl asks about the server before it asks for objects."""
   groups = [path.split('/')[1:] for path in RESOURCES if path != 'api/v1']
   versions = [
     {'groupVersion': f'{name}/{version}', 'version': version}
@@ -200,7 +200,7 @@ def _of_group(path: str) -> Any:
 
 
 def _openapi(group: str) -> Any:
-  """Tells that the server refuses unknown fields by itself."""
+  """Returns a description of the API in which unknown fields are refused."""
   *_, name, version = ['', *group.split('/')[1:]]
   return {
     f'/{group}/{resource}': {

@@ -1,6 +1,6 @@
-"""Published schemas of Kubernetes and of JobSet, for manifests to be held to.
+"""Checks manifests against the published schemas of Kubernetes and JobSet.
 
-An unknown field is an error, as it is to an API server that kubectl asks to be
+An unknown field is an error, as it is for an API server that kubectl asks to be
 strict.
 """
 
@@ -10,13 +10,13 @@ import kubernetes_validate
 import pydantic
 from kubeflow_trainer_api import models
 
-# The oldest that has all the fields as part of its stable or default API, and
-# the newest that there are schemas of.
+# The oldest version that has all the fields in its stable or default API, and
+# the newest version whose schemas are published.
 _VERSIONS = ('1.31', '1.37')
 
 
 def errors(manifest: dict[str, Any]) -> list[str]:
-  """Says what is wrong with a manifest; empty if nothing is."""
+  """Returns sentences about what is wrong with a manifest, or none."""
   if manifest['kind'] != 'JobSet':
     return _errors_of_kubernetes(manifest)
   return [
@@ -51,17 +51,21 @@ def _errors_of_job_set(manifest: dict[str, Any]) -> list[str]:
     known = models.JobsetV1alpha2JobSet.from_dict(manifest).to_dict()
   except (pydantic.ValidationError, KeyError) as e:
     return [f'JobSet: {e}']
-  # The models pass over what they do not know.
+  # The models leave out fields that they do not know.
   return [f'JobSet: {path}' for path in _differences(manifest, known)]
 
 
-def _differences(given: Any, known: Any, path: str = '') -> list[str]:
-  if isinstance(given, list) and isinstance(known, list):
-    given, known = dict(enumerate(given)), dict(enumerate(known))
-  if isinstance(given, dict) and isinstance(known, dict):
+def _differences(written: Any, known: Any, path: str = '') -> list[str]:
+  if isinstance(written, list) and isinstance(known, list):
+    written, known = dict(enumerate(written)), dict(enumerate(known))
+  if isinstance(written, dict) and isinstance(known, dict):
     return [
       each
-      for key in {*given, *known}
-      for each in _differences(given.get(key), known.get(key), f'{path}.{key}')
+      for key in {*written, *known}
+      for each in _differences(
+        written.get(key), known.get(key), f'{path}.{key}'
+      )
     ]
-  return [] if given == known else [f'{path}: {given!r} is read as {known!r}']
+  return (
+    [] if written == known else [f'{path}: {written!r} is read as {known!r}']
+  )

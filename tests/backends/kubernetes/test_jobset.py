@@ -1,4 +1,4 @@
-"""What kubectl is asked, and what becomes of its answers."""
+"""What kubectl is told to do, and how its answers are read."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def _pod(name, **status):
   }
 
 
-def test_a_run_is_made_stopped_and_removed(server):
+def test_a_run_is_created_stopped_and_removed(server):
   assert _HERE.state(_NAME) is None
   _HERE.create(_manifests())
   assert {kind for kind, _ in server.objects} == {
@@ -40,7 +40,7 @@ def test_a_run_is_made_stopped_and_removed(server):
   }
   assert str(_HERE.state(_NAME)) == 'Running'
   server.objects['pods', 'launcher'] = _pod('launcher', phase='Running')
-  # One that made room for another, and is there for its output alone.
+  # An evicted pod is kept only for its output.
   server.objects['pods', 'before'] = _pod('before', phase='Failed')
 
   def end():
@@ -71,7 +71,7 @@ def test_a_pod_that_does_not_end_is_named(server, monkeypatch):
     ({'type': 'Suspended', 'status': 'False'}, 'Running'),
   ],
 )
-def test_a_run_is_what_its_conditions_say(server, condition, expected):
+def test_a_runs_state_is_read_from_its_conditions(server, condition, expected):
   _HERE.create(_manifests())
   server.objects['jobsets', _NAME]['status'] = {'conditions': [condition]}
   state = _HERE.state(_NAME)
@@ -79,7 +79,7 @@ def test_a_run_is_what_its_conditions_say(server, condition, expected):
   assert state.is_finished == expected.startswith(('Completed', 'Failed'))
 
 
-def test_a_pod_that_waits_says_for_what(server):
+def test_a_pods_state_says_what_it_waits_for(server):
   unschedulable = {
     'type': 'PodScheduled',
     'status': 'False',
@@ -100,7 +100,7 @@ def test_a_pod_that_waits_says_for_what(server):
   }
 
 
-def test_what_the_cluster_refuses_is_said_as_it_says_it(server):
+def test_a_refusal_has_the_clusters_words(server):
   server.refused['POST', 'secrets'] = ('quota exceeded', 'Forbidden')
   with pytest.raises(jobset.KubernetesError) as e:
     _HERE.create(_manifests())
@@ -108,14 +108,14 @@ def test_what_the_cluster_refuses_is_said_as_it_says_it(server):
   assert '\n' not in str(e.value)
 
 
-def test_a_field_that_a_schema_lacks_is_refused(server):
+def test_a_field_that_does_not_exist_is_refused(server):
   text = _manifests().replace('backoffLimit', 'backOffLimit')
   with pytest.raises(jobset.KubernetesError, match='backOffLimit'):
     _HERE.create(text)
   assert ('jobsets', _NAME) not in server.objects
 
 
-def test_a_cluster_without_job_sets_is_said_to_be_one(server, monkeypatch):
+def test_a_cluster_without_job_sets_is_named_as_the_cause(server, monkeypatch):
   monkeypatch.delitem(api_server.RESOURCES, 'apis/jobset.x-k8s.io/v1alpha2')
   with pytest.raises(jobset.KubernetesError, match='has no JobSets'):
     _HERE.state(_NAME)
@@ -130,13 +130,13 @@ def test_kubectl_without_a_context_says_how_to_name_one(server, monkeypatch):
     elsewhere.state(_NAME)
 
 
-def test_without_kubectl_that_is_said(monkeypatch):
+def test_a_missing_kubectl_is_named_as_the_cause(monkeypatch):
   monkeypatch.setenv('PATH', '/nowhere')
   with pytest.raises(jobset.KubernetesError, match='is not there'):
     _HERE.state(_NAME)
 
 
-def test_namespace_and_context_go_to_kubectl(tmp_path, monkeypatch):
+def test_kubectl_gets_the_namespace_and_the_context(tmp_path, monkeypatch):
   script = tmp_path / 'kubectl'
   script.write_text('#!/bin/sh\necho "$@"\n')
   script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What a run asks of Kubernetes, held to its schemas and to its rules."""
+"""A run's manifests keep to Kubernetes' schemas and rules."""
 
 import copy
 import pathlib
@@ -21,11 +21,11 @@ _OPTIONS = (
 _NAME = 'one-123abc'
 
 
-def _render(groups=_GROUPS, given='', options=_OPTIONS, flags=('--seed=1',)):
+def _render(groups=_GROUPS, asked='', options=_OPTIONS, flags=('--seed=1',)):
   text = manifests_lib.render(
     _NAME,
     groups,
-    resources.parse(given),
+    resources.parse(asked),
     options_lib.parse(options),
     flags,
     'the key',
@@ -53,7 +53,7 @@ def _container(job):
 
 
 def test_kubernetes_and_jobset_know_every_field():
-  manifests = _render(given='learner:gpu=2,cpu=8;actor:cpu=2')
+  manifests = _render(asked='learner:gpu=2,cpu=8;actor:cpu=2')
   kinds = [each['kind'] for each in manifests]
   assert kinds == ['NetworkPolicy', 'Secret', 'JobSet']
   for manifest in manifests:
@@ -71,7 +71,7 @@ def test_kubernetes_and_jobset_know_every_field():
     ('spec.failurePolicy.rules.0.target', []),
   ],
 )
-def test_the_schemas_refuse_what_is_not_theirs(path, value):
+def test_the_schemas_refuse_fields_of_a_job_set_that_do_not_exist(path, value):
   manifest = copy.deepcopy(_job_set())
   at = manifest
   *parents, last = path.split('.')
@@ -81,7 +81,7 @@ def test_the_schemas_refuse_what_is_not_theirs(path, value):
   assert schemas.errors(manifest) != []
 
 
-def test_the_schemas_refuse_other_objects_fields_too():
+def test_the_schemas_refuse_fields_of_other_objects_that_do_not_exist():
   policy, secret, _ = _render()
   policy['spec']['egres'] = []
   secret['stringdata'] = {}
@@ -89,7 +89,7 @@ def test_the_schemas_refuse_other_objects_fields_too():
   assert schemas.errors(secret) != []
 
 
-def test_each_task_is_a_pod_that_says_which_it_is():
+def test_each_task_is_a_pod_that_names_its_task():
   jobs = _jobs()
   assert list(jobs) == [
     *('launcher', 'replay', 'variable-server', 'learner', 'actor')
@@ -107,10 +107,10 @@ def test_each_task_is_a_pod_that_says_which_it_is():
   ]
 
 
-def test_the_launcher_has_the_flags_as_they_are():
+def test_the_launcher_gets_its_flags_unchanged():
   launcher = _jobs(flags=['--config=a=$(HOME)', '--resume'])['launcher']
   container = _container(launcher)
-  # Of two dollar signs Kubernetes makes one.
+  # Kubernetes turns two dollar signs into one.
   assert container['command'] == [
     *('python', 'launch.py', '--config=a=$$(HOME)', '--resume')
   ]
@@ -126,7 +126,7 @@ def test_a_failed_run_fails_the_job_set_and_a_disruption_does_not():
   (rule,) = spec['failurePolicy']['rules']
   assert rule['action'] == 'FailJobSet'
   assert rule['targetReplicatedJobs'] == ['launcher']
-  # The first rule that fits counts.
+  # Kubernetes applies the first rule that fits.
   disrupted, failed = launcher['podFailurePolicy']['rules']
   assert disrupted['action'] == 'Ignore'
   assert disrupted['onPodConditions'][0]['type'] == 'DisruptionTarget'
@@ -136,7 +136,7 @@ def test_a_failed_run_fails_the_job_set_and_a_disruption_does_not():
 
 def test_jobs_keep_to_rules_that_no_schema_has():
   for name, job in _jobs().items():
-    # Kubernetes takes a pod failure policy with nothing else.
+    # Kubernetes takes a pod failure policy only together with these.
     if 'podFailurePolicy' in job:
       assert _pod(job)['restartPolicy'] == 'Never'
       assert job['podReplacementPolicy'] == 'Failed'
@@ -147,7 +147,7 @@ def test_jobs_keep_to_rules_that_no_schema_has():
     assert mounts == {each['name'] for each in _pod(job)['volumes']}
 
 
-def test_only_pods_of_the_run_get_in_and_have_its_key():
+def test_only_pods_of_the_run_reach_its_pods_and_have_its_key():
   policy, secret, _ = _render()
   pods = {'matchLabels': {'jobset.sigs.k8s.io/jobset-name': _NAME}}
   assert policy['spec'] == {
@@ -159,15 +159,15 @@ def test_only_pods_of_the_run_get_in_and_have_its_key():
   for job in _jobs().values():
     (key,) = (each for each in _pod(job)['volumes'] if each['name'] == 'key')
     assert key['secret'] == {'secretName': _NAME, 'defaultMode': 0o400}
-    # Without it the user who is not root could not read that.
-    # Else the interpreter's start would be deaf to signals.
+    # Without this, the interpreter would not hear signals while it starts.
     assert _pod(job)['shareProcessNamespace']
+    # Without this, a user who is not root could not read the key.
     assert _pod(job)['securityContext']['fsGroup']
     assert _pod(job)['securityContext']['runAsNonRoot']
 
 
-def test_resources_and_options_are_each_roles_own():
-  jobs = _jobs(given='learner:gpu=2,cpu=8')
+def test_each_role_has_its_own_resources_and_options():
+  jobs = _jobs(asked='learner:gpu=2,cpu=8')
   assert _container(jobs['learner'])['resources'] == {
     'requests': {'cpu': '8', 'memory': '8Gi'},
     'limits': {'nvidia.com/gpu': '2'},
@@ -183,7 +183,7 @@ def test_resources_and_options_are_each_roles_own():
   assert 'nodeSelector' not in _pod(jobs['launcher'])
 
 
-def test_one_field_is_not_written_as_a_reference_to_another():
+def test_no_field_is_written_as_a_reference_to_another():
   text = manifests_lib.render(
     _NAME, _GROUPS, {}, options_lib.parse(_OPTIONS), [], 'key'
   )
@@ -201,7 +201,7 @@ def test_any_directory_makes_a_host_name(directory):
   assert len(pod) <= 63
 
 
-def test_names_are_a_directorys_own_and_stay():
+def test_each_directory_has_a_name_that_stays():
   one, other = (pathlib.PurePosixPath(f'/runs/{each}/one') for each in 'ab')
   assert manifests_lib.name(one) == manifests_lib.name(one)
   assert manifests_lib.name(one) != manifests_lib.name(other)
@@ -215,6 +215,6 @@ def test_names_are_a_directorys_own_and_stay():
     ({'launcher': 1}, "two roles would both be 'launcher'"),
   ],
 )
-def test_roles_that_make_no_host_names_are_refused(groups, message):
+def test_roles_whose_names_make_no_host_names_are_refused(groups, message):
   with pytest.raises(ValueError, match=message):
     _render(groups=groups, options='image=rl:1,volume=claim:/runs')

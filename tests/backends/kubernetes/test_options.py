@@ -1,4 +1,4 @@
-"""How `--kubernetes` is read."""
+"""How the text of `--kubernetes` is read."""
 
 import pathlib
 

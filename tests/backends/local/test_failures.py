@@ -1,4 +1,4 @@
-"""What is told of a task, or of a program, that fails."""
+"""What a result says of tasks and programs that fail."""
 
 import os
 import signal

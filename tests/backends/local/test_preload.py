@@ -1,4 +1,4 @@
-"""Programs that are built while their tasks' parent imports."""
+"""Programs that are built while the zygote imports."""
 
 import sys
 
@@ -10,7 +10,7 @@ from tests import helpers
 
 @pytest.fixture
 def slow_module(tmp_path, monkeypatch):
-  """A module that says when its import begins, and waits for `built`."""
+  """A module that tells when its import begins, and then waits for a file."""
   (tmp_path / 'slow_module.py').write_text(
     'import pathlib, time\n'
     f'home = pathlib.Path({str(tmp_path)!r})\n'

@@ -102,11 +102,11 @@ def test_a_child_of_a_crashed_task_is_killed(marker, tmp_path):
 
   def watcher():
     helpers.wait_until((tmp_path / 'up').exists, 'the child')
-    # What is left then: the parent of all tasks, and this one.
+    # Then only the zygote and this task are left.
     helpers.wait_until(
       lambda: len(helpers.marked(marker)) == 2, 'the child to be killed'
     )
-    # A stop ahead of the news of the crash would make it the run's failure.
+    # The crash would fail the run if the launcher saw it during a stop.
     helpers.wait_until(
       lambda: 'backoff' in (t.state for t in status.read(str(tmp_path)).tasks),
       'the launcher to see the crash',

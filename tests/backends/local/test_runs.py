@@ -76,7 +76,7 @@ def test_in_a_thread_and_two_at_once(marker):
 
 def test_the_same_program_can_run_again(marker):
   program = helpers.program(node=lambda: lp.stop())
-  # Launchpad's own, where a test before this one ran threads by it.
+  # An earlier test may have left a handler of Launchpad's.
   before = signal.getsignal(signal.SIGTERM)
   for _ in range(2):
     assert helpers.run(program)[0].exit_code == 0

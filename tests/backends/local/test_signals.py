@@ -1,4 +1,4 @@
-"""Launchers in processes of their own: signalled, interrupted, killed."""
+"""Launchers that get a signal, are interrupted or are killed."""
 
 import signal
 import time
@@ -32,7 +32,7 @@ def test_stops_in_order(tmp_path, how, exit_code):
   server, learner, actor = (
     float((tmp_path / f'{name}.down').read_text()) for name in _UP
   )
-  # Each takes 0.2 s to stop, and is not asked before the one before it is down.
+  # Each takes 0.2 s to stop, and is asked only when the one before has stopped.
   assert actor + 0.2 <= learner
   assert learner + 0.2 <= server
   helpers.assert_nothing_left(launcher.marker)
@@ -53,7 +53,7 @@ def test_the_second_interrupt_kills(tmp_path):
   with helpers.launcher('stubborn', tmp_path, 'fork', '600') as launcher:
     for name in ('polite.up', 'stubborn.up', 'child.up'):
       launcher.wait_for_file(name)
-    # As when `timeout` passes on what it got from the terminal.
+    # So does `timeout`, which passes on the signal that it gets itself.
     launcher.interrupt_terminal()
     launcher.process.send_signal(signal.SIGINT)
     launcher.wait_for_file('polite.down')

@@ -1,4 +1,4 @@
-"""The text of a run's job, and how its plan gets to its launcher."""
+"""The script of a run's job, and the plan that its launcher reads."""
 
 import pathlib
 import re
@@ -11,14 +11,14 @@ from backends.slurm import allocation, script
 _GROUPS = {'replay': 1, 'learner': 1, 'actor': 3, 'evaluator': 1}
 
 
-def _components(given='', options=''):
+def _components(asked='', options=''):
   return script.components(
-    _GROUPS, resources.parse(given), script.parse_options(options)
+    _GROUPS, resources.parse(asked), script.parse_options(options)
   )
 
 
 def _parts(components, run_dir='/shared/run'):
-  """The directives of each of a script's components, and what it runs."""
+  """Returns each component's directives in the script, and its commands."""
   run_dir = pathlib.Path(run_dir)
   text = script.render(
     'name',
@@ -33,7 +33,7 @@ def _parts(components, run_dir='/shared/run'):
   ], body.splitlines()
 
 
-def test_roles_that_are_given_the_same_are_one_plain_job():
+def test_roles_with_equal_resources_are_one_plain_job():
   ((directives,), body) = _parts(_components())
   assert 'ntasks=6' in directives
   assert 'cpus-per-task=1' in directives
@@ -67,13 +67,13 @@ def test_paths_with_spaces_are_quoted():
   assert body[0] == "export LAUNCHPAD_SLURM_PLAN='/shared/my run/plan.json'"
 
 
-def test_what_sbatch_would_read_otherwise_is_escaped():
+def test_text_that_sbatch_would_interpret_is_escaped():
   options = """comment=it"s \\ # $x,exclude=node[1-3];actor:comment=it's"""
   (others, actor), _ = _parts(_components('', options), '/shared/50%#1')
   assert r'comment="it\"s \\ # $x"' in others
   assert 'exclude=node[1-3]' in others
   assert '''comment="it's"''' in actor
-  # A percent sign is one of the patterns of file names.
+  # A percent sign begins a pattern in the name of the output.
   assert 'output="/shared/50%%#1/logs/slurm-%j.out"' in others
 
 
@@ -85,7 +85,7 @@ def test_what_sbatch_would_read_otherwise_is_escaped():
     ('/shared/a\\b', 'has a backslash'),
   ],
 )
-def test_a_directory_that_cannot_be_told_to_slurm_is_refused(run_dir, message):
+def test_a_directory_that_slurm_would_misread_is_refused(run_dir, message):
   with pytest.raises(ValueError, match=message):
     _parts(_components(), run_dir)
 
@@ -104,7 +104,7 @@ def test_a_directory_that_cannot_be_told_to_slurm_is_refused(run_dir, message):
     ('exclusive', "expected name=value, got 'exclusive'"),
   ],
 )
-def test_options_that_are_not_to_be_had_are_refused(text, message):
+def test_wrong_options_are_refused(text, message):
   with pytest.raises(ValueError, match=message):
     script.parse_options(text)
 
@@ -124,6 +124,6 @@ def test_the_launcher_reads_the_plan(tmp_path, monkeypatch):
   assert script.planned_resources()['actor'] == resources.Resources()
 
 
-def test_counts_as_slurm_writes_them():
+def test_slurms_lists_of_counts_are_read():
   assert allocation.repeated('4(x2),1') == [4, 4, 1]
   assert allocation.repeated('7') == [7]

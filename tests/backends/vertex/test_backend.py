@@ -1,4 +1,4 @@
-"""What Vertex AI is asked for; Docker and the cloud themselves are not here."""
+"""What Launchpad asks of Vertex AI; Docker and the cloud take no part."""
 
 import pathlib
 
@@ -14,7 +14,7 @@ _MISSING = 'XManager is missing: .venv/bin/uv pip install -r tools/vertex.lock'
 
 
 class _Experiment:
-  """What `xm_local.create_experiment` makes, as far as Launchpad asks it."""
+  """What Launchpad uses of the result of `xm_local.create_experiment`."""
 
   def __init__(self):
     self.containers = []
@@ -28,7 +28,7 @@ class _Experiment:
 
   def package(self, packageables):
     (packageable,) = packageables
-    # Launchpad removes the folder when the interpreter ends, not before.
+    # Launchpad keeps the folder until the interpreter ends.
     self.containers.append(packageable.executable_spec)
     return [packageable]
 
@@ -43,7 +43,7 @@ def experiment(monkeypatch):
   monkeypatch.setattr(
     xm_local, 'create_experiment', lambda experiment_title: result
   )
-  # These would outlive the test.
+  # Otherwise Launchpad's signal handlers would outlive the test.
   for name in ('exit_gracefully_on_sigint', 'exit_gracefully_on_sigquit'):
     monkeypatch.setattr(signal_handling, name, lambda: None)
   return result
@@ -59,14 +59,14 @@ def _backend(vertex, resources=''):
   )
 
 
-def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
+def test_each_pool_has_the_resources_of_its_roles(experiment, tmp_path):
   backend = _backend('gpu=V100', 'learner:gpu=2,cpu=8')
   program = samples.SETTINGS.make_program(tmp_path)
   submission = api.Submission(tmp_path, program, flags=())
   assert backend.submit(submission) == api.Submitted('in a bucket')
   asked = [job.executor.requirements for job in experiment.jobs]
   shown = [(str(each.task_requirements), each.replicas) for each in asked]
-  # Three actors, an evaluator and three servers.
+  # The second pool has three actors, an evaluator and three servers.
   assert shown == [('CPU: 8.0, V100: 2.0', 1), ('CPU: 1.0', 7)]
   for container in experiment.containers:
     folder = pathlib.Path(container.path)
@@ -80,7 +80,7 @@ def test_each_pool_is_asked_for_what_its_roles_are_given(experiment, tmp_path):
     assert f'WORKDIR {folder.name}' in container.docker_instructions
 
 
-def test_packages_of_an_image_are_those_of_the_lock_file():
+def test_an_image_has_the_packages_of_the_lock_file():
   lock = (_ROOT / 'requirements.lock').read_text()
   packages = images.requirements(lock, gpu=False).splitlines()
   assert 'protobuf==3.19.6' in packages
@@ -100,7 +100,7 @@ def test_other_options_are_refused(text, message):
     _backend(text)
 
 
-def test_what_is_not_there_is_refused(monkeypatch):
+def test_a_missing_gpu_or_bucket_is_refused(monkeypatch):
   pytest.importorskip('xmanager', reason=_MISSING)
   monkeypatch.setenv('GOOGLE_CLOUD_BUCKET_NAME', 'bucket')
   run_dir = pathlib.Path('/gcs/bucket/run')
