@@ -1,6 +1,6 @@
 """One task of a run: its state, its restarts, and the process that it has now.
 
-`TRANSITIONS` has every change of a task's state that there may be.
+`TRANSITIONS` has every change of a task's state that is allowed.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ _ENDED = (
   TaskState.FINISHED,
   TaskState.FAILED,
 )
-# From each state, the states that may follow it. No state follows the last.
+# From each state, the states that may follow it. The last four are for good.
 TRANSITIONS: Mapping[TaskState, tuple[TaskState, ...]] = {
   TaskState.WAITING: (
     TaskState.STARTING,
