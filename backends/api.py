@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # The resources of each task by label; a label that is missing has the least.
-Resources = Mapping[str, resources_lib.Resources]
+ResourcesByLabel = Mapping[str, resources_lib.Resources]
 
 
 class RefusedError(ValueError):
@@ -124,7 +124,7 @@ class Backend(Protocol):
   RUN_DIR_IS_ON_VOLUME: ClassVar[bool] = False
 
   name: str
-  resources: Resources
+  resources: ResourcesByLabel
 
   @classmethod
   def has_started_this(cls) -> bool:

@@ -171,7 +171,7 @@ def _check_own_flags(
 def _construct(
   kind: type[api.Backend],
   chosen: str,
-  resources: api.Resources,
+  resources: api.ResourcesByLabel,
   choice: Choice,
 ) -> api.Backend:
   """Returns a backend with the resources and with its own flags' values."""

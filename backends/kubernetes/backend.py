@@ -35,7 +35,9 @@ class KubernetesBackend(api.Backend):
   HAS_DRY_RUN = True
   RUN_DIR_IS_ON_VOLUME = True
 
-  def __init__(self, name: str, resources: api.Resources, kubernetes: str = ''):
+  def __init__(
+    self, name: str, resources: api.ResourcesByLabel, kubernetes: str = ''
+  ):
     self.name = name
     self.resources = resources
     try:

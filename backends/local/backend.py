@@ -20,7 +20,10 @@ class LocalBackend(launcher_process.LauncherBackend):
   USES_THIS_MACHINE = True
 
   def __init__(
-    self, name: str, resources: api.Resources, refuse_open_ports: bool = False
+    self,
+    name: str,
+    resources: api.ResourcesByLabel,
+    refuse_open_ports: bool = False,
   ):
     self.name = name
     self.resources = resources

@@ -17,7 +17,7 @@ class RayBackend(launcher_process.LauncherBackend):
   )
 
   def __init__(
-    self, name: str, resources: api.Resources, ray_address: str = 'auto'
+    self, name: str, resources: api.ResourcesByLabel, ray_address: str = 'auto'
   ):
     self.name = name
     self.resources = resources

@@ -26,7 +26,9 @@ class SlurmBackend(api.Backend):
   SUBMITS = True
   HAS_DRY_RUN = True
 
-  def __init__(self, name: str, resources: api.Resources, slurm: str = ''):
+  def __init__(
+    self, name: str, resources: api.ResourcesByLabel, slurm: str = ''
+  ):
     self.name = name
     # The plan has every role, also those that `--resources` leaves out.
     self.resources = (

@@ -13,7 +13,7 @@ class StockBackend(api.Backend):
   IS_SUPERVISED = False
   USES_THIS_MACHINE = True
 
-  def __init__(self, name: str, resources: api.Resources):
+  def __init__(self, name: str, resources: api.ResourcesByLabel):
     """Takes the name of one of Launchpad's launch types.
 
     Raises:

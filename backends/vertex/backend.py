@@ -27,7 +27,9 @@ class VertexBackend(api.Backend):
   )
   SUBMITS = True
 
-  def __init__(self, name: str, resources: api.Resources, vertex: str = ''):
+  def __init__(
+    self, name: str, resources: api.ResourcesByLabel, vertex: str = ''
+  ):
     self.name = name
     self.resources = resources
     self._gpu_kind = gpu_kind(vertex)
