@@ -43,7 +43,7 @@ _IMPORTED_BY_PARTS = (
 
 
 def find(name: str) -> description.Agent:
-  """Returns what is said of an agent.
+  """Returns the description of an agent.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.

@@ -1,4 +1,4 @@
-"""Tables of the agents and of their settings, made from what describes them."""
+"""Tables of the agents and of their settings, made from their descriptions."""
 
 import dataclasses
 import enum
@@ -51,7 +51,7 @@ def rows(names: Sequence[str] = agents.AGENTS) -> list[AgentRow]:
   """Returns a row for each agent.
 
   Args:
-    names: of `agents.AGENTS`, or `module:package.module`.
+    names: names in `agents.AGENTS`, or `module:package.module`.
   """
   return [_row(name, agents.find(name)) for name in names]
 

@@ -1,8 +1,8 @@
-"""Types of settings, each with the values that no setting of it can have.
+"""Types of settings that say which values a setting can have.
 
   sigma: limits.NonNegative = 0.1
 
-is a float, and `--config=sigma=-1` is told in one sentence before anything
+is a float, and `--config=sigma=-1` is refused in one sentence before anything
 heavy is imported. What Reverb refuses beyond that, `programs.replay_tables`
 finds.
 """
@@ -12,17 +12,17 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-# Of the samples that are due, the share by which Acme's agents let them be off.
+# Acme's agents let the number of samples be off by this share.
 _TOLERANCE = 0.1
 
 
 class Limit(NamedTuple):
-  """What a setting's value must keep.
+  """A condition on a setting's value.
 
   Attributes:
-    is_kept: whether a value keeps it.
-    otherwise: what is wrong otherwise: the end of a sentence that begins with
-      the setting and its value.
+    is_kept: tells whether a value meets the condition.
+    otherwise: says what is wrong with other values: the end of a sentence that
+      begins with the setting and its value.
   """
 
   is_kept: Callable[[Any], bool]
@@ -60,7 +60,7 @@ LayerSizes = Annotated[
 
 
 def limits_of(config_type: type) -> dict[str, tuple[Limit, ...]]:
-  """Returns the limits of a dataclass' fields, by those that have any."""
+  """Returns the limits of each field of a dataclass that has any."""
   hints = typing.get_type_hints(config_type, include_extras=True)
   return {
     name: tuple(x for x in hint.__metadata__ if isinstance(x, Limit))
@@ -85,7 +85,7 @@ def check(config: Any) -> None:
 def check_replay(
   min_size: int, max_size: int, samples_per_insert: float, cause: str
 ) -> None:
-  """Checks that sizes and rate of replay let actors and learner go on.
+  """Checks that neither actors nor learner would wait for ever for replay.
 
   Args:
     min_size: items in replay before learning starts.
@@ -94,7 +94,7 @@ def check_replay(
     cause: the settings that decide `samples_per_insert`, with their values.
 
   Raises:
-    ValueError: they would wait for ever.
+    ValueError: actors or learner would wait for ever.
   """
   if min_size > max_size:
     raise ValueError(

@@ -57,31 +57,27 @@ def check(
 
   Args:
     name: the agent's name.
-    agent: what is said of it.
-    spec: the environment's.
-    others: agents by their names; the error tells which of them fit.
+    agent: the agent's description.
+    spec: the environment's specs.
+    others: agents by their names; the error names those of them that fit.
   """
   if agent.actions is None and agent.observations is None:
     return
   _check_scalars(name, spec)
-  if agent.actions is not None:
-    actions = _actions_kind(spec.actions)
-    if actions not in agent.actions:
-      raise ValueError(
-        f'{name} takes {_words(agent.actions)} actions (continuous: floats '
-        'with finite bounds; discrete: one integer), '
-        + _misfit(spec, spec.actions, others)
-      )
-  if agent.observations is not None:
-    observations = _observations_kind(spec.observations)
-    if observations not in agent.observations:
-      raise ValueError(
-        f'{name} takes {_words(agent.observations)} observations (a vector is '
-        'of floats, and of one axis), '
-        + _misfit(spec, spec.observations, others)
-      )
-    if observations is description.Observations.IMAGE:
-      channels_axis(spec.observations.shape)
+  if not _takes(agent.actions, _actions_kind(spec.actions)):
+    raise ValueError(
+      f'{name} takes {_words(agent.actions)} actions (continuous: floats with '
+      'finite bounds; discrete: one integer), '
+      + _misfit(spec, spec.actions, others)
+    )
+  observations = _observations_kind(spec.observations)
+  if not _takes(agent.observations, observations):
+    raise ValueError(
+      f'{name} takes {_words(agent.observations)} observations (a vector is of '
+      'floats, and of one axis), ' + _misfit(spec, spec.observations, others)
+    )
+  if agent.observations and observations is description.Observations.IMAGE:
+    channels_axis(spec.observations.shape)
 
 
 def _check_scalars(name: str, spec: specs.EnvironmentSpec) -> None:
@@ -104,18 +100,29 @@ def _misfit(
   part: Any,
   others: Mapping[str, description.Agent],
 ) -> str:
-  """Returns the end of an error: what there is, and which agents fit it."""
+  """Returns the end of an error's text.
+
+  Args:
+    spec: the environment's specs.
+    part: the actions' or the observations' specs, which do not fit.
+    others: agents by their names; those that fit the environment are named.
+  """
   actions = _actions_kind(spec.actions)
   observations = _observations_kind(spec.observations)
   fit = [
     name
     for name, other in others.items()
-    if actions in other.actions and observations in other.observations
+    if _takes(other.actions, actions)
+    and _takes(other.observations, observations)
   ]
   return (
     f'this environment has {_describe(part)}; agents that fit it: '
     f'{", ".join(fit) or "none"}'
   )
+
+
+def _takes(kinds: Sequence[enum.Enum] | None, kind: enum.Enum | None) -> bool:
+  return kinds is None or kind in kinds
 
 
 def _words(kinds: Sequence[enum.Enum]) -> str:
