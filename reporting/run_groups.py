@@ -37,14 +37,17 @@ class Run:
 
   @functools.cached_property
   def actors(self) -> list[metrics.Row]:
+    """All actors' rows, in the order of writing."""
     return metrics.by_time(metrics.read(self.path, 'actor'))
 
   @functools.cached_property
   def learner(self) -> list[metrics.Row]:
+    """The learner's rows, in the order of writing."""
     return metrics.by_time(metrics.read(self.path, 'learner'))
 
   @functools.cached_property
   def evaluators(self) -> list[metrics.Row]:
+    """All evaluators' rows, in the order of writing."""
     return metrics.by_time(metrics.read(self.path, 'evaluator'))
 
   @property

@@ -60,6 +60,7 @@ class _Axis:
     return np.log10(values) if self.is_log else values
 
   def ticks(self) -> list[float]:
+    """Returns the values that get a mark."""
     if self.is_log:
       return _log_ticks(self.low, self.high)
     return _ticks(self.low, self.high)

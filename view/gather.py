@@ -70,6 +70,7 @@ class Gatherer:
     self._tables: Sequence[table_info.TableInfo] = ()
 
   def close(self) -> None:
+    """Closes the connection to the replay server."""
     self._replay.close()
 
   def look(self) -> frame.Frame:

@@ -137,6 +137,7 @@ class TablesPoller:
     return self._tables
 
   def close(self) -> None:
+    """Closes the connection to the server."""
     if self._channel is not None:
       self._channel.close()
     self._call, self._tables = None, []
