@@ -77,5 +77,5 @@ def _check_finite(source: str, name: str, nest: Any) -> None:
       step = next(i for i, x in enumerate(leaf) if finite.find(x) is not None)
       raise ValueError(
         f'{source}, step {step:,}: the {finite.find(leaf[step], name)}, and so '
-        'would be whatever learns from it. Take that episode out.'
+        'would be the weights that are learned from it. Take that episode out.'
       )

@@ -37,7 +37,7 @@ class Recorder(observers.EnvLoopObserver):
     self._folder = pathlib.Path(run_dir) / _FOLDER
     self._folder.mkdir(parents=True, exist_ok=True)
     self._patience = patience.Patience(
-      f'an episode in {self._folder}', 'those are left out until it can'
+      f'an episode in {self._folder}', 'episodes are left out until it can'
     )
 
   def observe_first(
