@@ -10,6 +10,7 @@ than printing a status may take, and any program may answer at an address.
 - `table_info`: one table, and what its rate limiter lets through.
 - `structured_value`: reads the signature of a table.
 - `dtypes`: TensorFlow's numbers for the types of tensors.
+- `snappy`: the form that tensors' memory has in messages.
 - `samples`: asks for one item of a table, and reads it.
 - `inserts`: writes one item for a table.
 """

@@ -1,9 +1,9 @@
 """Writes the requests that put one item into a table, without compressing it.
 
 Reverb's own clients compress each leaf with snappy and copy it several times. A
-snappy stream may also hold its data verbatim, and that is what `encode_chunk`
-writes. Every Reverb client can read it, no time goes into compressing weights
-(which do not compress), and a reader needs no copy of the data.
+snappy stream may also hold its data verbatim, and that is what is written here.
+Every Reverb client can read it, no time goes into compressing weights (which do
+not compress), and a reader needs no copy of the data.
 """
 
 import functools
@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reverb_wire import messages, protobuf
+from reverb_wire import messages, snappy
 
 # A protobuf message is smaller than 2 GiB; this leaves room for the headers.
 MAX_LEAF_BYTES = 2**31 - 2**16
 
 # A chunk is a separate message, which costs as much as a megabyte does.
 _CHUNK_BYTES = 2**20
-
-# The first byte of a snappy literal whose length follows in four bytes.
-LITERAL_OF_4_BYTE_LENGTH = 0xFC
 
 
 class Item(NamedTuple):
@@ -111,16 +108,13 @@ def encode_chunk(
 def _encode_tensor_head(array: np.ndarray, dtype: int) -> bytes:
   """Writes what stands before an array's memory in a chunk's `data`."""
   length = array.nbytes
-  snappy = protobuf.varint(length)
-  if length:
-    snappy += bytes([LITERAL_OF_4_BYTE_LENGTH])
-    snappy += (length - 1).to_bytes(4, 'little')
+  content = snappy.literal_head(length)
   # Reverb's chunks have a leading axis of time: here, one step.
   tensor = messages.TENSOR.encode(
     dtype=dtype, tensor_shape=_encode_shape((1, *array.shape))
   )
-  tensor += messages.TENSOR.head('tensor_content', len(snappy) + length)
-  tensor += snappy
+  tensor += messages.TENSOR.head('tensor_content', len(content) + length)
+  tensor += content
   return messages.TENSORS.head('tensors', len(tensor) + length) + tensor
 
 

@@ -2,12 +2,8 @@
 
 from typing import NamedTuple
 
-import cramjam
+from reverb_wire import messages, protobuf, snappy
 
-from reverb_wire import inserts, messages, protobuf
-
-# A snappy stream holds at most this many bytes for each of its own.
-_MAX_COMPRESSION = 32
 # NumPy's limit, and one more for Reverb's axis of time.
 _MAX_DIMENSIONS = 33
 
@@ -177,26 +173,9 @@ class SampleReader:
         raise protobuf.MalformedError('a leaf has too many dimensions')
     if not shape or step >= shape[0]:
       raise protobuf.MalformedError('a leaf lacks the step that was asked for')
-    data = _uncompress(tensor.tensor_content or memoryview(b'\0'))
+    data = snappy.uncompress(tensor.tensor_content or memoryview(b'\0'))
     size, rest = divmod(len(data), shape[0])
     if rest:
       raise protobuf.MalformedError('a leaf does not consist of whole steps')
     data = data[step * size : (step + 1) * size]
     return Leaf(tensor.dtype, tuple(shape[1:]), data)
-
-
-def _uncompress(content: memoryview) -> memoryview:
-  length, at = protobuf.read_varint(content, 0)
-  if length == 0:
-    return content[:0]
-  if content[at : at + 1] == bytes([inserts.LITERAL_OF_4_BYTE_LENGTH]):
-    literal = int.from_bytes(content[at + 1 : at + 5], 'little') + 1
-    if literal == length == len(content) - at - 5:
-      return content[at + 5 :]
-  if length > _MAX_COMPRESSION * len(content):
-    raise protobuf.MalformedError('a leaf is shorter than it says')
-  try:
-    data = cramjam.snappy.decompress_raw(content)
-  except cramjam.DecompressionError as error:
-    raise protobuf.MalformedError(f'a leaf is not snappy ({error})') from error
-  return memoryview(data).cast('B')
