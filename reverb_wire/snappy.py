@@ -1,7 +1,7 @@
 """Snappy streams, in which Reverb has the memory of tensors.
 
-A stream may hold its data verbatim, as a literal. Writing that takes no time for
-compression, and reading it takes no copy.
+A stream may hold its data verbatim, as a literal. Writing that takes no time
+for compression, and reading it takes no copy.
 """
 
 import cramjam
