@@ -1,6 +1,6 @@
 """The flags' values that describe a run, and the program that they make.
 
-The values are checked before Acme is imported: that takes seconds, and whoever
+The values are checked before Acme is imported, which takes seconds: a person who
 typed a wrong flag should not wait for it.
 """
 
