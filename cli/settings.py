@@ -1,7 +1,7 @@
 """The flags' values that describe a run, and the program that they make.
 
-The values are checked before Acme is imported, which takes seconds: a person who
-typed a wrong flag should not wait for it.
+The values are checked before Acme is imported, which takes seconds, so that a
+wrong flag is refused at once.
 """
 
 import contextlib
