@@ -9,7 +9,6 @@ import functools
 import os
 import pathlib
 import secrets
-import sys
 from collections.abc import Callable, Iterator
 
 import launchpad as lp
@@ -31,7 +30,6 @@ def run(
   *,
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
-  say_cause: bool = True,
 ) -> result_lib.Result:
   """Like `this_machine.run`, on nodes whose daemons connect to this process.
 
@@ -39,7 +37,6 @@ def run(
     program: as in `this_machine.run`.
     config: how to run it; `log_dir` is on storage that all nodes share.
     on_line: as in `this_machine.run`.
-    say_cause: as in `this_machine.run`.
   """
   key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):
@@ -50,8 +47,6 @@ def run(
     result, _ = hosts.run(
       program, nodes, directory, config=config, on_line=on_line
     )
-  if say_cause and result.cause is not None:
-    print(result.cause, file=sys.stderr, flush=True)
   return result
 
 

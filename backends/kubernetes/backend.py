@@ -73,9 +73,7 @@ class KubernetesBackend(api.Backend):
     from backends.cluster import joining
 
     del resize  # There are as many pods as there were tasks at first.
-    return joining.run(
-      make_program, config=config, on_line=on_line, say_cause=False
-    )
+    return joining.run(make_program, config=config, on_line=on_line)
 
   def describe(self, submission):
     roles = [*submission.groups, manifests.LAUNCHER]

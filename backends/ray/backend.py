@@ -40,7 +40,6 @@ class RayBackend(launcher_process.LauncherBackend):
         resources=self.resources,
         config=config,
         on_line=on_line,
-        say_cause=False,
         resize=resize,
       )
     except driver.NoClusterError as e:

@@ -52,7 +52,6 @@ def run(
   resources: Mapping[str, resources_lib.Resources],
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
-  say_cause: bool = True,
   resize: config_lib.Resize | None = None,
 ) -> result_lib.Result:
   """Runs a program like `this_machine.run`, on nodes that Ray chooses.
@@ -64,7 +63,6 @@ def run(
     resources: the resources of each task by label.
     config: how the tasks run; `log_dir` is on storage that all nodes share.
     on_line: as for `this_machine.run`.
-    say_cause: as for `this_machine.run`.
     resize: as for `this_machine.run`.
 
   Returns:
@@ -92,8 +90,6 @@ def run(
     except NoRoomError as e:
       cause = result_lib.Cause('launcher', None, (str(e),))
       result = result_lib.Result(1, cause, {}, (), 0.0)
-  if say_cause and result.cause is not None:
-    print(result.cause, file=sys.stderr, flush=True)
   return result
 
 

@@ -43,7 +43,6 @@ def run(
   *,
   config: config_lib.RunConfig,
   on_line: output.OnLine | None = None,
-  say_cause: bool = True,
 ) -> result_lib.Result:
   """Runs a program like `this_machine.run`, on all nodes of this job.
 
@@ -54,7 +53,6 @@ def run(
     program: as for `this_machine.run`.
     config: how the tasks run; `log_dir` is on storage that all nodes share.
     on_line: as for `this_machine.run`.
-    say_cause: as for `this_machine.run`.
 
   Returns:
     How the run ended; after Slurm's warning, with exit code 138.
@@ -69,8 +67,6 @@ def run(
   shutil.rmtree(directory, ignore_errors=True)
   with hosts.own_folder(directory):
     result, lost = _run(program, config, on_line, directory)
-  if say_cause and result.cause is not None:
-    print(result.cause, file=sys.stderr, flush=True)
   restarts = int(os.environ.get('SLURM_RESTART_COUNT', '0'))
   out_of_time = result.exit_code == 128 + signal.SIGUSR1
   if out_of_time or (lost and restarts < _MAX_REQUEUES):

@@ -56,9 +56,7 @@ class SlurmBackend(api.Backend):
     from backends.slurm import allocation
 
     del resize  # A job's size is fixed.
-    return allocation.run(
-      make_program, config=config, on_line=on_line, say_cause=False
-    )
+    return allocation.run(make_program, config=config, on_line=on_line)
 
   def describe(self, submission):
     return self._script(submission, self._components(submission))

@@ -42,7 +42,6 @@ class _Run:
       resources=resources,
       config=config,
       on_line=self.lines,
-      say_cause=False,
       resize=resize,
     )
 

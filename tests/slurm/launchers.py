@@ -44,9 +44,10 @@ def lasting(directory: pathlib.Path):
 def main() -> int:
   directory = pathlib.Path(sys.argv[2])
   config = this_machine.RunConfig(log_dir=str(directory))
-  return allocation.run(
-    globals()[sys.argv[1]](directory), config=config
-  ).exit_code
+  result = allocation.run(globals()[sys.argv[1]](directory), config=config)
+  if result.cause is not None:
+    print(result.cause, file=sys.stderr, flush=True)
+  return result.exit_code
 
 
 if __name__ == '__main__':
