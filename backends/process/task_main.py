@@ -21,8 +21,6 @@ from system import linux, stacks, stops
 
 # Files whose frames are left out at the head of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
-# Seconds that the main thread has to act on a signal itself.
-_HANDLER_SECS = 0.5
 # Seconds that a process which was asked to stop, and whose function has
 # returned, has to end.
 _LEAVE_SECS = 3.0
@@ -91,7 +89,7 @@ def _run_as_node(name: str, function: Callable[[], Any]) -> None:
   # process at a moment of its own.
   flags.FLAGS.lp_termination_notice_secs = -1
   manager = worker_manager.WorkerManager(register_in_thread=True)
-  _stop_without_main_thread(manager)
+  _stop_in_thread(manager)
   signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
   exit_code = 1
   try:
@@ -109,22 +107,26 @@ def _leave_soon(exit_code: int) -> None:
   timer.start()
 
 
-def _stop_without_main_thread(manager: worker_manager.WorkerManager) -> None:
-  """Has SIGTERM stop the node also while its main thread cannot run Python.
+def _stop_in_thread(manager: worker_manager.WorkerManager) -> None:
+  """Has SIGTERM stop the node from a thread, and not from the main thread.
 
-  Python's handlers run in the main thread alone. That thread may be inside C++
-  code. Or it waits for a lock and sleeps on, because another thread took the
-  signal: in glibc a thread that is creating one unblocks, and so takes, the
-  signals that are pending for the whole process.
+  Python's handlers run in the main thread alone, which may be inside C++ code.
+  Or it is inside `lp.wait_for_stop` and holds the lock of the event that
+  Launchpad's handler sets: the handler would wait for that lock for ever.
+
+  Args:
+    manager: the node's worker manager, which has set Launchpad's handler.
   """
   reader, writer = socket.socketpair()
   writer.setblocking(False)
+  # Python writes each signal there, also while no handler can run.
   signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
+  signal.signal(signal.SIGTERM, lambda *_: None)
 
   def watch() -> None:
     while True:
       came = reader.recv(64)
-      if signal.SIGTERM in came and not manager.wait_for_stop(_HANDLER_SECS):
+      if signal.SIGTERM in came and not manager.wait_for_stop(0):
         manager.stop_and_wait()
 
   threading.Thread(target=watch, name='sigterm', daemon=True).start()
