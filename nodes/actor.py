@@ -8,8 +8,9 @@ from acme import adders, core, environment_loop
 from acme.utils import loggers, observers
 
 import container
-from nodes import finite, worker
 from nodes import steps as steps_lib
+from nodes import worker
+from nodes.checks import finite
 
 
 class ActorLoop(core.Worker):

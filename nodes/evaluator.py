@@ -12,8 +12,8 @@ from acme.utils import loggers
 
 import container
 from nodes import counter as counter_lib
-from nodes import finite
 from nodes import schedule as schedule_lib
+from nodes.checks import finite
 
 _POLL_SECONDS = 0.2
 # An actor asks for weights once in a number of updates, in Acme at most 1,000.

@@ -12,7 +12,8 @@ from acme import core
 
 import container
 from nodes import counter as counter_lib
-from nodes import counter_client, finite, worker
+from nodes import counter_client, worker
+from nodes.checks import finite
 from nodes.saving import checkpoint, saved_state
 from run_files import metric_names
 

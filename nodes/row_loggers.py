@@ -9,7 +9,7 @@ import compat  # noqa: F401
 from absl import logging
 from acme.utils import loggers
 
-from nodes import finite
+from nodes.checks import finite
 
 
 class WithLossesWatched(loggers.Logger):

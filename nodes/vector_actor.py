@@ -19,8 +19,8 @@ from acme.jax import utils
 from acme.utils import loggers
 from acme.utils import observers as observers_lib
 
-from nodes import finite
 from nodes import steps as steps_lib
+from nodes.checks import finite
 
 
 class BatchedPolicy:

@@ -20,8 +20,8 @@ import safetensors.numpy
 from acme import core, specs
 from acme.agents.jax import actors
 
-from nodes import finite
 from nodes import learner as learner_lib
+from nodes.checks import finite
 from policies import policy
 from programs import experiment as experiment_lib
 from programs import seeding, variable_tables

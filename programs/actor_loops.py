@@ -12,8 +12,9 @@ from acme import adders, core, environment_loop
 from acme.utils import loggers, observers
 
 from nodes import actor as actor_lib
-from nodes import counter_client, finite, row_loggers, timing, vector_actor
+from nodes import counter_client, row_loggers, timing, vector_actor
 from nodes import steps as steps_lib
+from nodes.checks import finite
 from programs import experiment as experiment_lib
 
 

@@ -12,9 +12,10 @@ from acme.utils import counting
 from acme.utils import observers as observers_lib
 
 from nodes import actor as actor_lib
-from nodes import counter_client, finite
+from nodes import counter_client
 from nodes import evaluator as evaluator_lib
 from nodes import schedule as schedule_lib
+from nodes.checks import finite
 from programs import builders, factories
 
 

@@ -9,8 +9,9 @@ import compat  # noqa: F401
 from acme import specs
 from acme.utils import observers as observers_lib
 
-from nodes import finite, replay, timing
+from nodes import replay, timing
 from nodes import schedule as schedule_lib
+from nodes.checks import finite
 from nodes.saving import checkpoint, journal
 from programs import builders, evaluators, factories
 

@@ -21,8 +21,9 @@ from acme.utils import loggers
 import container
 from nodes import actor as actor_lib
 from nodes import counter as counter_lib
-from nodes import counter_client, row_loggers, safe_environment, timing, worker
+from nodes import counter_client, row_loggers, timing, worker
 from nodes import learner as learner_lib
+from nodes.checks import safe_environment
 from programs import actor_loops, builders, seeding
 from programs import experiment as experiment_lib
 

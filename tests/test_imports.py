@@ -126,8 +126,7 @@ def test_imports_have_no_circle(kind):
 
 
 def test_no_folder_has_too_many_files():
-  # A folder's `__init__.py` does not count, since it describes the others.
-  folders = [_folder(path) for path in _paths() if path.stem != '__init__']
+  folders = [_folder(path) for path in _paths()]
   crowded = {f for f in folders if folders.count(f) > _MAX_FILES}
   assert not crowded
 

@@ -9,7 +9,7 @@ import numpy as np
 import tree
 from acme import specs, types
 
-from nodes import finite
+from nodes.checks import finite
 
 
 def to_transitions(

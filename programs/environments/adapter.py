@@ -11,7 +11,7 @@ import tree
 from acme import wrappers
 from dm_env import specs
 
-from nodes import finite
+from nodes.checks import finite
 from programs.environments import errors, forms
 
 

@@ -13,15 +13,9 @@ from acme.adders import reverb as adders
 from acme.agents.jax import actor_core, actors
 from acme.utils import loggers
 
-from nodes import (
-  actor,
-  counter_client,
-  finite,
-  safe_environment,
-  steps,
-  vector_actor,
-)
+from nodes import actor, counter_client, steps, vector_actor
 from nodes import counter as counter_lib
+from nodes.checks import finite, safe_environment
 from run_files import metric_names
 
 _BAD = float('nan')

@@ -12,7 +12,8 @@ from acme import core
 
 import container
 from nodes import counter as counter_lib
-from nodes import counter_client, finite, learner
+from nodes import counter_client, learner
+from nodes.checks import finite
 from nodes.saving import checkpoint
 from run_files import metric_names
 from tests import helpers

@@ -10,7 +10,7 @@ import pytest
 from dm_env import specs
 from gymnasium import spaces
 
-from nodes import finite
+from nodes.checks import finite
 from programs import environments
 from programs.environments import errors, gym
 from run_files import metric_names

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from nodes import finite
+from nodes.checks import finite
 from run_files import metric_names
 
 

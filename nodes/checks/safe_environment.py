@@ -9,7 +9,7 @@ import dm_env
 from absl import logging
 from acme import wrappers
 
-from nodes import finite
+from nodes.checks import finite
 
 # How long to wait for a step under way when the environment is to be closed.
 _LAST_STEP_SECONDS = 1.0

@@ -1,0 +1,1 @@
+"""Refuses numbers that are not finite, before they reach replay or weights."""
