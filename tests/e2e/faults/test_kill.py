@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
 
+from backends.supervision import restarts
 from tests.e2e import runs
 
 _ROUNDS = (1, pytest.param(5, marks=pytest.mark.long))
@@ -40,8 +42,15 @@ pytestmark = pytest.mark.timeout(600)
 
 
 def _kill(run, name):
-  """Kills a task; returns when it runs again and actors make steps."""
+  """Kills a task; returns when it runs again and actors make steps.
+
+  A task that dies early again and again ends the run, as it should.
+  """
   before = run.tasks()[name]
+  run.wait_until(
+    lambda: time.time() - before.started > restarts.RestartPolicy().early,
+    f'{name} to be old enough to be killed',
+  )
   os.kill(before.pid, signal.SIGKILL)
 
   def is_back():
