@@ -7,6 +7,7 @@ heavy is imported. What Reverb refuses beyond that, `programs.replay_tables`
 finds.
 """
 
+import inspect
 import math
 import typing
 from collections.abc import Callable
@@ -60,13 +61,24 @@ LayerSizes = Annotated[
 
 
 def limits_of(config_type: type) -> dict[str, tuple[Limit, ...]]:
-  """Returns the limits of each field of a dataclass that has any."""
-  hints = typing.get_type_hints(config_type, include_extras=True)
-  return {
-    name: tuple(x for x in hint.__metadata__ if isinstance(x, Limit))
-    for name, hint in hints.items()
-    if typing.get_origin(hint) is Annotated
-  }
+  """Returns the limits of those fields of a dataclass that have any.
+
+  A subclass that overrides a field with a plain annotation of the same type,
+  such as `float`, keeps the limits that its base class gave the field.
+  """
+  types = typing.get_type_hints(config_type)
+  limits: dict[str, tuple[Limit, ...]] = {}
+  for ancestor in reversed(config_type.__mro__):
+    hints = typing.get_type_hints(ancestor, include_extras=True)
+    for name in inspect.get_annotations(ancestor):
+      hint = hints[name]
+      # The limits of another type might not be able to judge the value.
+      if typing.get_origin(hint) is Annotated and (
+        hint.__origin__ == types[name]
+      ):
+        nearest = tuple(x for x in hint.__metadata__ if isinstance(x, Limit))
+        limits[name] = nearest or limits.get(name, ())
+  return limits
 
 
 def check(config: Any) -> None:

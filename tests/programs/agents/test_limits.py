@@ -1,8 +1,12 @@
 """Settings outside their limits are refused in one sentence that names them."""
 
+import dataclasses
+
 import pytest
 
 from programs import agents
+from programs.agents import sac
+from programs.agents.shared import limits, overrides
 
 
 @pytest.mark.parametrize('agent', agents.AGENTS)
@@ -69,3 +73,29 @@ def test_settings_outside_their_limits_are_refused(agent, settings, message):
 )
 def test_settings_at_their_limits_are_taken(agent, settings):
   agents.make_config(agent, settings)
+
+
+@dataclasses.dataclass(frozen=True)
+class _PlainConfig(sac.Config):
+  tau: float = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class _WiderConfig(_PlainConfig):
+  tau: limits.NonNegative = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class _OptionalConfig(sac.Config):
+  tau: float | None = None
+
+
+def test_a_plain_annotation_keeps_the_limit_of_the_base_class():
+  config = overrides.apply(_PlainConfig(), 'tau=7')
+  with pytest.raises(ValueError, match='tau=7.0 is not between 0 and 1'):
+    limits.check(config)
+
+
+@pytest.mark.parametrize('config', [_WiderConfig(tau=7.0), _OptionalConfig()])
+def test_a_limit_or_another_type_in_a_subclass_replaces_the_limit(config):
+  limits.check(config)
