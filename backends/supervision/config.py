@@ -1,4 +1,4 @@
-"""How a program runs, whichever backend runs it."""
+"""The settings of a run, the same for every backend."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -7,37 +7,41 @@ from typing import TYPE_CHECKING, Literal
 from backends.supervision import restarts
 
 if TYPE_CHECKING:
-  # It defines flags, and the command line's are parsed before it is needed.
+  # Only for types: importing Launchpad defines its flags, and the command line
+  # is parsed before Launchpad is needed.
   import launchpad as lp
 
-# Called with a label and a number; returns the program with that many tasks of
-# the label.
+# Called with a label and a number of tasks. It returns the run's program with
+# that many tasks of the label.
 Resize = Callable[[str, int], 'lp.Program']
 
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-  """How a program runs.
+  """The settings of a run.
 
   Attributes:
-    default_env: environment variables of every task; None unsets one that the
-      launcher has.
-    env: environment variables by label, over `default_env`; None unsets.
-    preload: modules that the parent of all tasks imports before it forks them.
-      They must start no thread.
-    start: `fork` tasks off that parent, or `spawn` an interpreter for each.
-    restart: restart policies by label. A crash of a task without one ends the
-      run.
-    stop_order: labels in the order in which they are asked to stop; those of
-      one inner sequence together. Labels that it does not name are in the first
-      stage.
-    spare: labels of tasks that the run can go on without, for a while, when
-      their node is lost.
-    grace: seconds from the request to stop until what still runs is killed.
-    refuse_open_ports: whether to refuse to begin if the kernel does not let the
-      run keep other machines off its ports.
-    log_dir: a folder for `<label>_<index>.log`, `launcher.log` and
-      `status.json`; None keeps no files.
+    default_env: environment variables of every task. None unsets a variable
+      that the launcher has.
+    env: for each label, environment variables that its tasks have on top of
+      `default_env`. None unsets a variable.
+    preload: names of modules that the parent of all tasks (the zygote) imports
+      before it forks them. These modules must not start threads.
+    start: `fork` forks each task off that parent; `spawn` starts a new
+      interpreter for each task.
+    restart: the restart policy of each label. If a label has no policy, a crash
+      of one of its tasks ends the run.
+    stop_order: the stages of a stop, in order; each is a sequence of labels
+      whose tasks are asked to stop together. Labels that are not named here
+      belong to the first stage.
+    spare: labels of tasks that the run can do without for a while when their
+      node is lost.
+    grace: seconds that the tasks have to stop. Tasks that still run after that
+      are killed.
+    refuse_open_ports: whether the run fails at its start if the kernel does not
+      let it keep other machines off its ports. If not, it goes on.
+    log_dir: path of a folder for the logs `<label>_<index>.log` and
+      `launcher.log`, and for `status.json`; None to write no files.
   """
 
   default_env: Mapping[str, str | None] = dataclasses.field(
@@ -62,7 +66,7 @@ class RunConfig:
       raise ValueError(f"start must be 'fork' or 'spawn', got {self.start!r}.")
     if self.grace < 0:
       raise ValueError(f'grace must not be negative, got {self.grace}.')
-    # ('actor', 'learner') would be read as labels of one letter.
+    # Each letter of the strings in ('actor', 'learner') would become a label.
     if any(isinstance(stage, str) for stage in self.stop_order):
       raise ValueError(
         "stop_order must be a sequence of sequences, as in [['actor'], "

@@ -1,7 +1,8 @@
 """The launcher's process, the same for every backend that supervises tasks.
 
-A backend describes where the tasks live by `machines.Machines`. The launcher
-turns a program into tasks there, and supervises them until they have ended.
+A backend passes a `machines.Machines`, which says where the tasks run. The
+launcher turns a program into tasks, starts them there, and supervises them
+until all have ended.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from backends.supervision import supervisor as supervisor_lib
 from run_files.status import TaskState
 from system import wakeups as wakeups_lib
 
-# Begins the note of a run that stops because one of its tasks has it stop.
+# The note begins with this text when a task has called `lp.stop()`.
 STOP_CALLED = 'lp.stop() was called'
 _FLUSH_SECS = 5.0
 
@@ -37,8 +38,8 @@ def run(
 ) -> result_lib.Result:
   """Runs a program to its end; see `this_machine.run` for the arguments.
 
-  At the end no process of the run is left. The cause of a failure is in the
-  result, so that the caller can print it last.
+  When it returns, no process of the run is left. If the run failed, the result
+  holds the cause, so that the caller can print it last.
   """
   began = time.monotonic()
   if not isinstance(program, lp.Program):
@@ -55,7 +56,9 @@ def run(
 
 
 def command_line_flags(exclude: Collection[str] = ()) -> list[str]:
-  """Returns the flags on this process's command line, each as one argument.
+  """Returns the flags that were set on this process's command line.
+
+  Each is one argument, such as `--num_actors=4`.
 
   Args:
     exclude: names of flags to leave out.
@@ -65,7 +68,7 @@ def command_line_flags(exclude: Collection[str] = ()) -> list[str]:
   passed = [
     flags.FLAGS[name]
     for name in flags.FLAGS
-    # A launcher may know more launch types than Launchpad's own flag takes.
+    # Launchpad would refuse some values of this flag, so it is not passed on.
     if flags.FLAGS[name].present and name not in {'lp_launch_type', *exclude}
   ]
   return [flag.serialize() for flag in passed]
@@ -78,7 +81,10 @@ def _supervise(
   on_line: output.OnLine | None,
   resize: config_lib.Resize | None,
 ) -> supervisor_lib.Supervisor:
-  """Runs the tasks; returns with no process left and all lines written."""
+  """Runs the tasks.
+
+  When it returns, no process is left and all lines are written.
+  """
   with contextlib.ExitStack() as stack:
     wakeups = wakeups_lib.Wakeups()
     stack.callback(wakeups.close)
@@ -115,7 +121,7 @@ def _supervise(
 def _close_zygote(
   supervisor: supervisor_lib.Supervisor, zygote: machines_lib.Zygote
 ) -> None:
-  # After a signal another launcher may go on with the run.
+  # After a signal, another launcher may resume the run.
   zygote.close(supervisor.ready, is_over=supervisor.stop.exit_code in (0, 1))
 
 
@@ -136,12 +142,12 @@ def _on_wakeup(
     if not signals.counts(signum):
       continue
     if signals.interrupts > 1:
-      supervisor.stop.kill_all('Interrupted again')
+      supervisor.stop.kill_all('Ctrl-C was pressed again')
     else:
       name = signal.Signals(signum).name
-      supervisor.stop.begin(128 + signum, f'{name} came')
+      supervisor.stop.begin(128 + signum, f'The launcher received {name}')
       if signum == signal.SIGINT:
-        supervisor.note('Once more Ctrl-C kills at once.')
+        supervisor.note('Press Ctrl-C again to kill all processes at once.')
   if sink.error is not None:
     lines = ''.join(traceback.format_exception(sink.error)).splitlines()
     supervisor.stop.fail(result_lib.Cause('launcher', None, tuple(lines)))

@@ -1,4 +1,4 @@
-"""Takes the lines that tasks print to their files, and keeps the last ones."""
+"""Writes the lines that tasks print to log files, and keeps the last ones."""
 
 import collections
 import functools
@@ -14,29 +14,29 @@ _HEAD_LINES, _TAIL_LINES = 15, 25
 
 
 class LogFile:
-  """Adds lines to a file; a full disk must not end a run that can print.
+  """A log file. A run goes on if its disk is full, since it can still print.
 
   Attributes:
     path: path of the file.
   """
 
   def __init__(self, path: str, say: Callable[[str], None]):
-    """Creates the file only when the first line is written.
+    """Does not create the file yet: the first `write` does.
 
     Args:
       path: path of the file.
-      say: called with a line of text when the file cannot be written, and when
-        it can be again.
+      say: called with a line of text when the file cannot be written, and once
+        more when it can be written again.
     """
     self.path = path
     self._descriptor: int | None = None
     self._num_missing = 0
     self._patience = patience.Patience(
-      path, 'it will lack the lines that come until it can', say
+      path, 'the lines printed until then will be missing from it', say
     )
 
   def write(self, lines: Sequence[str]) -> None:
-    """Adds lines; counts them as missing if that fails."""
+    """Adds lines to the file. If that fails, it counts them as missing."""
     with self._patience.attempt():
       if self._descriptor is None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -55,22 +55,22 @@ class LogFile:
 
 
 class TaskLog:
-  """Passes the lines of one task on, and keeps the last ones.
+  """Prints the lines of one task, writes them to a file, keeps the last ones.
 
   Attributes:
-    path: path of the file that has all lines; None if there is no file.
-    refusals: the first line that says that the task was refused a thread; empty
-      if there is none.
+    path: path of the log file; None if there is no file.
+    refusals: the first line which says that the system refused the task a
+      thread; empty if there is no such line.
   """
 
   def __init__(
     self, label: str, index: int, sink: output.Sink, path: str | None
   ):
-    """Starts without lines.
+    """Has no lines yet.
 
     Args:
       label: the task's label.
-      index: the task's index.
+      index: the task's index in its label.
       sink: prints the lines.
       path: path of the file for the lines; None for no file.
     """
@@ -89,11 +89,14 @@ class TaskLog:
 
   @property
   def tail(self) -> list[str]:
-    """The last lines, and where the earlier ones are: for a crash report."""
+    """The last lines, for a crash report.
+
+    If there were more lines, the first one names the file that has them.
+    """
     lines = list(self._tail)
     if len(lines) <= _TAIL_LINES:
       return lines
-    note = [f'(... what came before is in {self.path})'] if self.path else []
+    note = [f'(... earlier lines are in {self.path})'] if self.path else []
     return [*note, *lines[1:]]
 
   def write(self, lines: list[str]) -> None:
@@ -115,7 +118,7 @@ class Logs:
   """The logs of all tasks of a run."""
 
   def __init__(self, directory: str | None, sink: output.Sink):
-    """Makes the folder for the files if it does not exist.
+    """Creates the folder for the log files if it does not exist.
 
     Args:
       directory: path of the folder; None to keep no files.
@@ -128,7 +131,7 @@ class Logs:
       os.makedirs(directory, exist_ok=True)
 
   def open(self, label: str, index: int, stem: str) -> TaskLog:
-    """Returns the log of a task, which adds to the file `<stem>.log`."""
+    """Returns the log of a task. Its lines are added to `<stem>.log`."""
     path = None
     if self._directory is not None:
       path = os.path.join(self._directory, f'{stem}.log')
@@ -142,35 +145,35 @@ class Logs:
 
 
 class Readers:
-  """The pipes of all processes of a run."""
+  """Reads what all processes of a run print, from one pipe for each."""
 
   def __init__(self, selector: selectors.BaseSelector):
-    """Reads pipes when the selector says that they are ready.
+    """Has no pipes yet.
 
     Args:
-      selector: the selector of the supervisor's loop, which calls what its keys
-        have as data.
+      selector: the selector of the supervisor's loop. When a pipe is readable,
+        the loop calls the function that is the data of the pipe's key.
     """
     self._selector = selector
     self._open: dict[line_reader.LineReader, TaskLog] = {}
 
   def add(self, reader: line_reader.LineReader, log: TaskLog) -> None:
-    """Has the lines of one more pipe written to a log."""
+    """Writes the lines of one more pipe to a log from now on."""
     self._open[reader] = log
     self._selector.register(
       reader, selectors.EVENT_READ, functools.partial(self.read, reader)
     )
 
   def read(self, reader: line_reader.LineReader) -> None:
-    """Takes the lines that have come so far."""
-    # It may have been closed since the selector returned.
+    """Writes the lines that a pipe has now to its log."""
+    # The pipe may have been closed since the selector returned.
     if reader in self._open:
       self._open[reader].write(reader.read())
       if reader.closed:
         self._close(reader)
 
   def close(self) -> None:
-    """Takes the lines that are left, and closes all pipes."""
+    """Writes the lines that are left to the logs, and closes all pipes."""
     for reader in list(self._open):
       self._close(reader)
 
@@ -180,12 +183,15 @@ class Readers:
 
 
 def shorten(lines: Sequence[str], path: str | None) -> list[str]:
-  """Returns the first and the last lines, and says how many are left out.
+  """Returns the first and the last lines of a traceback.
+
+  A note between them says how many are left out. Some tracebacks name the error
+  in their first lines and its place in their last ones; in others it is the
+  other way round. So both ends are kept.
 
   Args:
-    lines: the lines of a traceback. Some name the error at their head and its
-      place at their end, others the other way about.
-    path: path of the file that has all of them, if there is one.
+    lines: the lines of the traceback.
+    path: path of the file that has all lines; None if there is no file.
   """
   left_out = len(lines) - _HEAD_LINES - _TAIL_LINES
   if left_out <= 1:

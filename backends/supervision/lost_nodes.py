@@ -1,8 +1,9 @@
-"""Which tasks start again once another node takes the place of a lost one.
+"""Which tasks start again once another node has replaced a lost one.
 
 The tasks of a lost node wait in the state LOST. A task that calls one of them
-may crash meanwhile; then it waits as well, in the state WAITING. Once another
-node is there, `moves` says which tasks the supervisor has to start again.
+may crash meanwhile; then it waits too, in the state WAITING. Once another node
+has replaced the lost one, `moves` says which tasks the supervisor has to start
+again.
 """
 
 from collections.abc import Collection
@@ -14,12 +15,13 @@ from run_files.status import TaskState
 
 
 class Moves(NamedTuple):
-  """What to do when another node takes the place of a lost one.
+  """What to do when another node has replaced a lost one.
 
   Attributes:
-    renew: the running tasks that have an address which is no longer true. They
-      must stop and start again.
-    start: the tasks of the lost node, and those that waited for it.
+    renew: the running tasks that call a task of the lost node, whose address
+      has changed. They must stop and start again with the new address.
+    start: the tasks of the lost node, and the tasks that crashed and waited for
+      them. They must start.
   """
 
   renew: list[task_lib.Task]
@@ -27,15 +29,15 @@ class Moves(NamedTuple):
 
 
 def calls_lost_task(task: task_lib.Task, tasks: run_tasks.RunTasks) -> bool:
-  """Returns whether a task has the address of a task whose node is lost."""
+  """Returns whether a task calls a task whose node is lost."""
   return _calls(task, _lost(tasks), tasks)
 
 
 def moves(names: Collection[str], tasks: run_tasks.RunTasks) -> Moves:
-  """Returns what to do once the tasks of a lost node have another node.
+  """Returns what to do when another node has replaced a lost one.
 
   Args:
-    names: the names of the tasks that were on the lost node.
+    names: the names of the tasks that ran on the lost node, `label/index`.
     tasks: the tasks of the run.
   """
   callers = tasks.callers(names)

@@ -1,4 +1,4 @@
-"""Where the tasks of a run live: what one backend has that others do not."""
+"""Where the tasks of a run run: the part that each backend has of its own."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -12,12 +12,14 @@ from system import line_reader, stops
 
 
 class Zygote(Protocol):
-  """Starts tasks: a `zygote_client.ZygoteClient`, or what acts like one.
+  """Starts tasks: a `zygote_client.ZygoteClient`, or an object like it.
 
   Attributes:
-    channel: readable when `receive` has a message.
+    channel: the connection with the zygote. It is readable when `receive` has a
+      message.
     reader: reads what the zygote itself prints.
-    ready_secs: seconds by which it must have sent `messages.Ready`.
+    ready_secs: seconds from the zygote's start in which it must send
+      `messages.Ready`. If it does not, the run fails.
   """
 
   channel: channels.Channel
@@ -25,51 +27,59 @@ class Zygote(Protocol):
   ready_secs: float
 
   def receive(self) -> messages.Message | None:
-    """Returns its next message; None if it is gone."""
+    """Returns the next message; None if the zygote is gone."""
 
   def start(self, order: messages.Order) -> line_reader.LineReader:
-    """Asks for a process; returns the reader of what that prints."""
+    """Asks the zygote to start a task's process.
+
+    Returns:
+      A reader of what the process prints.
+    """
 
   def signal(self, task: str, signum: int) -> None:
-    """Sends a signal to a task if it runs; SIGKILL to its whole session."""
+    """Sends a signal to a task's process, if the task runs.
+
+    SIGKILL goes to all processes of the task's session.
+    """
 
   def finish(self, task: str) -> None:
-    """Takes note that a task never gets a process again."""
+    """Records that a task will have no process again."""
 
   def release(self, task: str) -> None:
     """Forgets a task that has left the run."""
 
   def wait(self) -> int:
-    """Waits for the end of a zygote that is gone; returns its exit code."""
+    """Waits until a zygote that is gone has ended; returns its exit code."""
 
   def close(self, ready: bool, is_over: bool) -> None:
-    """Ends it and every process that descends from it.
+    """Ends the zygote and every process that descends from it.
 
     Args:
-      ready: whether it has sent `messages.Ready`.
-      is_over: whether the run is over. After a signal another launcher may go
-        on with it.
+      ready: whether the zygote has sent `messages.Ready`.
+      is_over: whether the run is over. It is not over if a signal stopped it:
+        another launcher may resume it.
     """
 
 
 @dataclasses.dataclass(frozen=True)
 class Machines:
-  """Where the tasks of a run live.
+  """Where the tasks of a run run.
 
   Attributes:
-    directory: path of a folder that this run alone uses, the same on all
-      machines.
+    directory: path of a folder that only this run uses. The path is the same on
+      all machines.
     zygote: starts the tasks.
-    make_address: called with label and index for each address of a task.
-    stopper: called by `lp.stop()` in a task.
-    listener: readable when a task has called `lp.stop()`.
-    interface: the address that the tasks' servers listen on if they let one
-      choose it; empty for all.
-    guards_ports: whether tasks keep other machines off the ports of the other
-      servers, which listen on all addresses.
-    signals: the signals that stop the run.
-    make_room: called, in a thread of its own, with the names of tasks that are
-      to be started beside those that run; returns when there is room for them.
+    make_address: called with the label and the index of a task, once for each
+      of its addresses; returns the address.
+    stopper: `lp.stop()` calls it in a task.
+    listener: it is readable when a task has called `lp.stop()`.
+    interface: the IP address on which the tasks' Courier servers listen; empty
+      for all addresses.
+    guards_ports: whether each task keeps other machines off the ports of its
+      other servers, such as Reverb's, which listen on all addresses.
+    signals: the numbers of the signals that stop the run.
+    make_room: called in a separate thread with the names of tasks to be added
+      to the run. It returns when there is room for them.
   """
 
   directory: str

@@ -1,4 +1,4 @@
-"""Prints the lines of tasks, without holding up their supervision."""
+"""Prints the lines of tasks. A slow terminal does not delay the supervision."""
 
 import contextlib
 import queue
@@ -18,7 +18,7 @@ _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 
 
 class Printer:
-  """Prints lines, each after the name of its task."""
+  """Prints lines, each with the name of its task before it."""
 
   def __init__(
     self, stream: IO[str] | None = None, coloured: bool | None = None
@@ -26,9 +26,9 @@ class Printer:
     """Prints to a stream.
 
     Args:
-      stream: the stream; None for what is standard output at the time.
+      stream: the stream; None for `sys.stdout`, looked up for each line.
       coloured: whether the names are coloured; None to colour them if the
-        stream takes colours.
+        stream supports colours.
     """
     self._stream = stream
     self._coloured = coloured
@@ -48,14 +48,14 @@ class Printer:
 
 
 class Sink:
-  """Calls `on_line` in a thread of its own.
+  """Calls `on_line` in a separate thread.
 
-  A terminal that is stopped, or a slow callback, then holds up neither the
-  tasks nor their supervision. Lines that do not fit the queue are counted, and
-  the count is printed; the tasks' files have every line.
+  So a terminal that is paused, or a slow callback, delays neither the tasks nor
+  their supervision. If the queue is full, lines are dropped and counted, and
+  the count is printed later. The tasks' log files have every line.
 
   Attributes:
-    error: what `on_line` raised; None if it has not.
+    error: the exception that `on_line` raised; None if it has raised none.
   """
 
   def __init__(self, on_line: OnLine, on_error: Callable[[], None]):
@@ -63,12 +63,13 @@ class Sink:
 
     Args:
       on_line: called with each line.
-      on_error: called once, from the thread, when `on_line` raises; `error`
-        then holds what it raised.
+      on_error: called once, in the thread, when `on_line` has raised an
+        exception; `error` then holds it.
     """
     self._on_line = on_line
     self._on_error = on_error
-    # Items are the arguments of `on_line`, and how many lines they stand for.
+    # An item is the arguments of `on_line` and the number of lines they count
+    # for: more than one if it is the note about dropped lines.
     self._queue = queue.Queue(maxsize=10_000)
     self._dropped = 0
     self.error: Exception | None = None
@@ -76,7 +77,7 @@ class Sink:
     self._thread.start()
 
   def put(self, label: str, index: int, text: str) -> None:
-    """Has a line printed soon; returns at once."""
+    """Queues a line to be printed, and returns at once."""
     try:
       self._put_count(label, index)
       self._queue.put_nowait(((label, index, text), 1))
@@ -84,13 +85,14 @@ class Sink:
       self._dropped += 1
 
   def close(self, timeout: float) -> None:
-    """Waits until the lines put so far are printed.
+    """Waits until all queued lines are printed, and ends the thread.
 
-    Afterwards `on_line` is called no more, whatever is left.
+    After that, `on_line` is not called any more.
 
     Args:
-      timeout: seconds to wait. Lines that are not printed by then are dropped,
-        and there is as long again to print how many those are.
+      timeout: seconds to wait. Lines that are not printed by then are dropped.
+        Then it waits up to the same time again, to print how many lines were
+        dropped.
     """
     self._thread_ends_within(timeout)
     if self._thread.is_alive():

@@ -1,7 +1,7 @@
 """Decides whether a task that crashed starts again, and when.
 
-`supervisor.Supervisor` asks `decide` each time that a task's process ends with
-an error or is lost with its node, and does what it says.
+`supervisor.Supervisor` calls `decide` each time a task's process ends with an
+error or is lost with its node, and carries out the decision.
 """
 
 import collections
@@ -20,14 +20,15 @@ class RestartPolicy:
   """How often a task that crashed is started again.
 
   Attributes:
-    max_restarts: number of restarts within the window. One more crash ends the
-      run.
-    window: length of the window, in seconds.
-    backoff: seconds to wait before a restart; doubled for each restart that is
-      still in the window, up to half a minute.
-    early: a task that crashes within this many seconds of its start would
-      probably do so again.
-    max_early_restarts: number of restarts in a row that follow such crashes.
+    max_restarts: the largest number of restarts within the window. One more
+      crash ends the run.
+    window: length of the window, in seconds before the crash.
+    backoff: seconds to wait before a restart. They are doubled for each restart
+      that is still in the window, up to half a minute.
+    early: seconds after a task's start; a crash within them counts as early.
+    max_early_restarts: the largest number of restarts in a row after early
+      crashes. One more early crash ends the run: the task would probably crash
+      again and again.
   """
 
   max_restarts: int = 10
@@ -38,7 +39,7 @@ class RestartPolicy:
 
 
 class RestartBudget:
-  """The restarts that one task has left of its policy."""
+  """How many restarts one task has left, by its policy."""
 
   def __init__(self, policy: RestartPolicy | None):
     """Starts with a full budget.
@@ -53,16 +54,16 @@ class RestartBudget:
   def spend(
     self, now: float, lived: float, is_own: bool = True
   ) -> float | None:
-    """Takes one restart; returns the seconds to wait before it.
+    """Uses up one restart, and returns how long to wait before it.
 
     Args:
-      now: the time, by the monotonic clock.
+      now: the time now, in seconds of the monotonic clock.
       lived: seconds from the task's start to its crash.
       is_own: whether the task crashed by itself. A node that is lost soon after
         a task's start does not mean that the next node will be lost too.
 
     Returns:
-      The seconds; None if no restart is left.
+      The seconds to wait; None if no restart is left.
     """
     if self._policy is None:
       return None
@@ -81,14 +82,15 @@ class RestartBudget:
 
 
 class Decision(NamedTuple):
-  """What becomes of a task that crashed.
+  """What happens next with a task that crashed.
 
   Attributes:
-    state: BACKOFF, and it starts again after `delay` seconds; LOST, and it
-      starts again when another node takes the place of its own; WAITING, and it
-      starts again when the task that it calls does; or FAILED.
-    delay: seconds until the restart.
-    fails_run: whether the run fails with it.
+    state: the task's next state. BACKOFF: it starts again after `delay`
+      seconds. LOST: it starts again when another node has replaced its lost
+      node. WAITING: it starts again when the lost task that it calls does.
+      FAILED: it does not start again.
+    delay: seconds until the restart, in the state BACKOFF.
+    fails_run: whether the run fails because of this crash.
   """
 
   state: TaskState
@@ -106,22 +108,24 @@ def decide(
   callee_is_lost: bool,
   is_stopping: bool,
 ) -> Decision:
-  """Decides what becomes of a task that crashed.
+  """Decides what happens next with a task that crashed.
 
   Args:
-    state: the state that the task was in when it crashed.
+    state: the task's state when it crashed.
     cause: why it crashed.
-    budget: the restarts that it has left; one is taken if it starts again.
-    lived: seconds from its start to its crash.
-    node_is_lost: whether it ended because its node is lost.
+    budget: the restarts that the task has left. One is used up, unless the task
+      waits for a lost one or the run fails.
+    lived: seconds from the task's start to its crash.
+    node_is_lost: whether the task ended because its node is lost.
     callee_is_lost: whether it calls a task whose node is lost.
-    is_stopping: whether the run stops.
+    is_stopping: whether the run is stopping.
   """
-  # A task that was asked to stop and crashed has not saved what it should.
+  # A task that crashes while it stops may not have saved its state, so the run
+  # fails.
   if state is TaskState.STOPPING or cause.ends_run:
     return Decision(TaskState.FAILED, fails_run=True)
   if callee_is_lost and not node_is_lost and not is_stopping:
-    # It would crash again and again, and run out of restarts.
+    # If it started again now, it would crash again and use up its restarts.
     return Decision(TaskState.WAITING)
   delay = budget.spend(time.monotonic(), lived, is_own=not node_is_lost)
   if delay is None:

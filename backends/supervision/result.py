@@ -12,12 +12,12 @@ class Cause:
   """Why a run failed.
 
   Attributes:
-    task: the name of the task that failed first, `label/index`; or `launcher`,
-      `zygote` or the name of a node.
-    exit_code: the exit code of its process; minus the number of the signal that
-      ended it; None if no process ended.
-    lines: the traceback of the error, its middle left out if it is long; or, if
-      there is none, the last lines that the process printed.
+    task: the name of the task that failed first, `label/index`. If no task
+      failed, it is `launcher`, `zygote` or the name of a node.
+    exit_code: the exit code of the task's process. If a signal ended it, it is
+      minus the signal's number. None if no process ended.
+    lines: the traceback of the error; if it is long, without its middle. If
+      there is no traceback, the last lines that the process printed.
   """
 
   task: str
@@ -26,7 +26,7 @@ class Cause:
 
   @property
   def ends_run(self) -> bool:
-    """Whether the task said that it would fail again after a restart."""
+    """Whether the task reported that a restart would not help."""
     return self.exit_code == messages.ENDS_RUN
 
   @property
@@ -51,13 +51,14 @@ class Result:
   """How a run ended.
 
   Attributes:
-    exit_code: as a shell expects it. 0: all tasks ended, or one of them called
-      `lp.stop()`; 1: failed; 130: stopped by Ctrl-C; 143: by SIGTERM;
-      129: by SIGHUP.
-    cause: the first failure, if any.
-    restarts: by the task's name, how many times it was started again.
-    killed: names of the tasks that did not stop within the time of grace.
-    wall_time: seconds from start to end.
+    exit_code: the exit code for the shell. 0: all tasks ended, or one of them
+      called `lp.stop()`; 1: the run failed; 130: it was stopped by Ctrl-C;
+      143: by SIGTERM; 129: by SIGHUP.
+    cause: the first failure; None if the run did not fail.
+    restarts: for each task's name, how many times the task was restarted.
+    killed: names of the tasks that were killed, for example because they did
+      not stop within `grace` seconds.
+    wall_time: seconds from the run's start to its end.
   """
 
   exit_code: int

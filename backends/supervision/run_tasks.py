@@ -1,4 +1,4 @@
-"""The tasks of a run, each made ready to start."""
+"""The tasks of a run, and what each needs before it can start."""
 
 import collections
 import os
@@ -17,10 +17,10 @@ from rpc import courier_stand_in
 
 
 class RunTasks:
-  """The tasks of a run; some may come and go while it goes on.
+  """The tasks of a run. Some may be added or removed while the run goes on.
 
   Attributes:
-    by_name: the tasks by their names, `label/index`.
+    by_name: maps each task's name, `label/index`, to the task.
   """
 
   def __init__(
@@ -30,13 +30,13 @@ class RunTasks:
     logs: logs_lib.Logs,
     flags: Sequence[str],
   ):
-    """Has no tasks yet. Makes the key by which the run's tasks call each other.
+    """Has no tasks yet. Makes the secret key for calls between the run's tasks.
 
     Args:
       machines: where the tasks run.
-      config: how they run.
-      logs: opens a log for each of them.
-      flags: absl flags for each of them, as on a command line.
+      config: the run's settings.
+      logs: opens a log for each task.
+      flags: absl flags that each task gets, as on a command line.
     """
     self._machines = machines
     courier_stand_in.make_key(machines.directory)
@@ -44,7 +44,7 @@ class RunTasks:
     self._logs = logs
     self._flags = flags
     self.by_name: dict[str, task_lib.Task] = {}
-    # By the task that serves there, and by the task that calls there.
+    # For each task's name: the addresses where it serves, and those it calls.
     self._addresses: dict[str, list[loopback.FixedAddress]] = {}
     self._called: dict[str, list[loopback.FixedAddress]] = {}
 
@@ -52,7 +52,8 @@ class RunTasks:
     """Adds and returns the tasks of a program that are new to the run.
 
     Args:
-      program: the run's program; later, the same program with more tasks.
+      program: the run's program; in later calls, the same program with more
+        tasks.
 
     Raises:
       RuntimeError: a node cannot be pickled.
@@ -99,11 +100,11 @@ class RunTasks:
       by_name.pop(name, None)
 
   def find(self, names: Collection[str]) -> list[task_lib.Task]:
-    """Returns the tasks of these names that have not left the run."""
+    """Returns the tasks with these names, except those that left the run."""
     return [self.by_name[name] for name in names if name in self.by_name]
 
   def callers(self, names: Collection[str]) -> list[task_lib.Task]:
-    """Returns the tasks, apart from these, that have an address of these."""
+    """Returns the other tasks that hold an address of one of these tasks."""
     serving = {
       id(address) for name in names for address in self._addresses.get(name, ())
     }
@@ -117,9 +118,9 @@ class RunTasks:
     )
 
   def renew_addresses(self, names: Collection[str]) -> None:
-    """Pickles the functions of tasks that moved, and of their callers, again.
+    """Pickles the functions of moved tasks and of their callers again.
 
-    Their next processes then know the new addresses.
+    So the next processes of these tasks get the new addresses.
     """
     for task in [*self.find(names), *self.callers(names)]:
       self._save(task.spec)

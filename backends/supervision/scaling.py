@@ -1,6 +1,7 @@
-"""More or fewer tasks of a role while a run goes on.
+"""Adds or removes tasks of a role while a run goes on.
 
-`run_files.scale_requests` has the requests and the answers.
+A user asks for it by a file; `run_files.scale_requests` defines the files of
+the requests and of the answers.
 """
 
 import threading
@@ -22,8 +23,8 @@ class _Change(NamedTuple):
   Attributes:
     key: the key of the request.
     new: the names of the tasks that it adds.
-    thread: makes the program and the room for it, which takes long, while the
-      supervision goes on.
+    thread: makes room for the new tasks, and builds the program that has them.
+      This may take long, so it does not run in the supervisor's thread.
   """
 
   key: str
@@ -32,7 +33,7 @@ class _Change(NamedTuple):
 
 
 class Scaler:
-  """The launcher's part: brings the tasks of a role to a number."""
+  """Carries out the requests: changes how many tasks a role has."""
 
   def __init__(
     self,
@@ -40,18 +41,19 @@ class Scaler:
     resize: config.Resize | None,
     make_room: Callable[[Sequence[str]], None],
   ):
-    """Removes the requests to an earlier launcher.
+    """Removes requests that were made to an earlier launcher.
 
     Args:
       log_dir: path of the run's log folder.
-      resize: makes the program with another number of tasks; None if the number
-        is fixed.
+      resize: builds the program with another number of tasks; None if the
+        number of tasks is fixed.
       make_room: as in `machines.Machines`.
     """
     self._log_dir = log_dir
     self._resize = resize
     self._make_room = make_room
-    # The file of a request may be seen after it was removed.
+    # Keys of the requests taken so far. The file of a request may still be
+    # visible for a while after it was removed.
     self._seen: set[str] = set()
     self._change: _Change | None = None
     self._settle_by: float | None = None
@@ -60,7 +62,7 @@ class Scaler:
     scale_requests.clear(log_dir)
 
   def look(self, supervisor: supervisor_lib.Supervisor) -> None:
-    """Takes the next step of a change; the supervisor calls it every second."""
+    """Does the next step of a change. The supervisor calls it every second."""
     change = self._change
     if change is None and not supervisor.stop.has_begun:
       self._begin(supervisor)
@@ -74,7 +76,7 @@ class Scaler:
       self._settle(supervisor)
 
   def _begin(self, supervisor: supervisor_lib.Supervisor) -> None:
-    """Takes the next request, if there is one."""
+    """Begins the oldest request that is new, if there is one."""
     key = scale_requests.oldest(self._log_dir, except_for=self._seen)
     if key is None:
       return
@@ -82,7 +84,7 @@ class Scaler:
     try:
       request = scale_requests.take(self._log_dir, key)
     except (OSError, ValueError) as e:
-      supervisor.note(f'A request for more or fewer tasks is left out: {e}')
+      supervisor.note(f'A request for more or fewer tasks cannot be read: {e}')
       scale_requests.reply(self._log_dir, key, str(e))
       return
     if request is None:
@@ -107,27 +109,27 @@ class Scaler:
     try:
       if new:
         self._make_room(new)
-      # Last, since it may write the number down for a resume.
+      # Last, because it may save the new number for a later resume.
       self._program = self._resize(label, count)
     except Exception as e:
       self._error = e
 
   def _add(self, supervisor: supervisor_lib.Supervisor) -> None:
-    """Starts the tasks for which there is room."""
+    """Starts the new tasks, now that there is room for them."""
     error, self._error = self._error, None
     try:
       if error is not None:
         raise error
       supervisor.add(self._program)
-    except Exception as e:  # The tasks that run go on.
+    except Exception as e:  # The tasks that already run go on.
       error = f'{type(e).__name__}: {e}'
-      supervisor.note(f'No more tasks are started: {error}')
+      supervisor.note(f'No tasks were added: {error}')
       self._answer(error)
       return
     self._settle_by = time.monotonic() + scale_requests.SETTLE_SECS
 
   def _settle(self, supervisor: supervisor_lib.Supervisor) -> None:
-    """Answers once the new tasks run."""
+    """Answers the request once the new tasks run."""
     late = [
       f'{task.name} ({task.state})'
       for task in supervisor.tasks.find(self._change.new)
@@ -137,18 +139,18 @@ class Scaler:
       self._answer('')
     elif time.monotonic() > self._settle_by:
       self._answer(
-        f'not running within {scale_requests.SETTLE_SECS:.0f} s, but still to '
-        f'come: {", ".join(late)}'
+        f'these tasks do not run after {scale_requests.SETTLE_SECS:.0f} s, but '
+        f'may still start: {", ".join(late)}'
       )
 
   def _answer(self, error: str) -> None:
-    """Ends the change that is under way."""
+    """Answers the request; an empty error means success. Ends the change."""
     scale_requests.reply(self._log_dir, self._change.key, error)
     self._change = self._settle_by = None
 
 
 def _names(supervisor: supervisor_lib.Supervisor, label: str) -> list[str]:
-  """Returns the tasks of a label, without those that are to leave the run."""
+  """Returns the names of a label's tasks, except those that are leaving."""
   return [
     task.name
     for task in supervisor.tasks.all
@@ -157,6 +159,6 @@ def _names(supervisor: supervisor_lib.Supervisor, label: str) -> list[str]:
 
 
 def _is_leaving(supervisor: supervisor_lib.Supervisor) -> bool:
-  """Returns whether a task that is to leave the run still stops."""
+  """Returns whether a task that is leaving the run has not ended yet."""
   tasks = supervisor.tasks.all
   return any(task.state is TaskState.LEAVING for task in tasks)

@@ -1,11 +1,12 @@
-"""How a run stops: in which order its tasks are asked to, and for how long.
+"""How a run stops: in which order its tasks stop, and how long they have.
 
 A stop begins in one of three ways. A task calls `lp.stop()`, which writes into
-a pipe that the launcher reads (`process.loopback`). Or the launcher gets a
-signal (`system.wakeups`). Or a task fails for good (`restarts`). Each leads to
-`Stop.begin`. From then on, stage by stage, the zygote sends SIGTERM to the
-tasks, which makes `lp.wait_for_stop` return in them (`process.task_main`). The
-tasks that still run at the end of the time of grace are killed.
+a pipe that the launcher reads (`process.loopback`). Or the launcher receives a
+signal (`system.wakeups`). Or a task fails and does not start again
+(`restarts`). Each of them calls `Stop.begin`. From then on, stage by stage, the
+zygote sends SIGTERM to the tasks. In a task, SIGTERM makes `lp.wait_for_stop`
+return (`process.task_main`). All tasks together have `RunConfig.grace` seconds
+to stop. The tasks that still run after that are killed.
 """
 
 import dataclasses
@@ -23,27 +24,28 @@ from system import limits
 def stop_stages(
   labels: Sequence[str], stop_order: Sequence[Sequence[str]]
 ) -> list[set[str]]:
-  """Returns the labels that stop together, stage after stage.
+  """Returns the stages in order, each with the labels that stop together.
 
   Args:
     labels: the labels of the run's tasks.
     stop_order: as in `config.RunConfig`.
   """
   stages = [set(stage) & set(labels) for stage in stop_order]
-  # A role that the order does not name is likelier a client than a server.
+  # A role that the order does not name is more likely a client than a server,
+  # and clients stop first.
   others = set(labels).difference(*stages)
   first, *later = stages or [set()]
   return [stage for stage in (first | others, *later) if stage]
 
 
 class StopClock:
-  """Shares the time of grace out among the stages."""
+  """Divides the grace period among the stages."""
 
   def __init__(self, stages: Sequence[set[str]], grace: float):
     """Starts the clock.
 
     Args:
-      stages: the labels of each stage, as `stop_stages` returns them.
+      stages: the labels of each stage, from `stop_stages`.
       grace: seconds until all tasks should have stopped.
     """
     self._stages = list(stages)
@@ -53,17 +55,18 @@ class StopClock:
 
   @property
   def over(self) -> bool:
-    """Whether the time of grace is over."""
+    """Whether the grace period is over."""
     return time.monotonic() >= self._deadline
 
   def next_stage(self, alive: set[str]) -> set[str]:
-    """Returns the labels to ask to stop now; empty if none are due.
+    """Returns the labels of the tasks to ask to stop now; may be empty.
 
-    A stage that does not stop in its share of the time does not keep the later
-    ones from saving what they have.
+    A stage has its share of the grace period. Then the next stage begins even
+    if tasks of this one still run, so that the later tasks can save their
+    state.
 
     Args:
-      alive: labels of the tasks that still run.
+      alive: the labels of the tasks that still run.
     """
     now = time.monotonic()
     if not self._stages:
@@ -77,11 +80,11 @@ class StopClock:
 
 
 class Stop:
-  """The stop of one run: whether it has begun, why, and how far it is.
+  """The stop of one run: whether it has begun, and why.
 
   Attributes:
     exit_code: the exit code of the run.
-    cause: the first failure; None if all went well.
+    cause: the first failure; None if nothing has failed.
   """
 
   def __init__(
@@ -92,7 +95,7 @@ class Stop:
     launcher_log: logs.TaskLog,
     zygote_log: logs.TaskLog,
   ):
-    """Has not begun yet; see `supervisor.Supervisor` for the arguments."""
+    """Begins nothing yet. `supervisor.Supervisor` describes the arguments."""
     self._tasks = tasks
     self._zygote = zygote
     self._config = config
@@ -107,11 +110,13 @@ class Stop:
     return self._clock is not None
 
   def begin(self, exit_code: int, why: str) -> None:
-    """Begins to stop all tasks, unless that has begun already.
+    """Begins to stop all tasks, unless the stop has begun already.
 
     Args:
-      exit_code: the exit code of the run, if it was 0 before.
-      why: the beginning of the sentence for the log.
+      exit_code: the exit code of the run. It is ignored if the run has one that
+        is not 0.
+      why: why the run stops, such as 'lp.stop() was called'. The log's line
+        begins with it.
     """
     self.exit_code = self.exit_code or exit_code
     if self.has_begun:
@@ -127,7 +132,7 @@ class Stop:
         self._zygote.finish(task.name)
 
   def fail(self, cause: result.Cause) -> None:
-    """Keeps the cause if it is the first, and stops the run."""
+    """Stops the run because of a failure. Only the first cause is kept."""
     if self.cause is None:
       task_logs = [self._zygote_log, *(task.log for task in self._tasks.all)]
       refusals = [line for log in task_logs for line in log.refusals]
@@ -136,7 +141,11 @@ class Stop:
     self.begin(1, f'{cause.task} failed')
 
   def advance(self) -> None:
-    """Asks the tasks to stop whose turn it is; call it again and again."""
+    """Asks the tasks of the next stage to stop, if it is their turn.
+
+    It also kills all tasks at the end of the grace period. The supervisor calls
+    it at each step of its loop.
+    """
     if self._clock is None:
       return
     alive = [task for task in self._tasks.all if task.alive]
@@ -150,7 +159,7 @@ class Stop:
       self.kill_all(f'Not stopped within {self._config.grace:g} s')
 
   def kill_all(self, why: str) -> None:
-    """Kills all tasks; `why` begins the sentence that says so."""
+    """Kills all tasks. The log's line about it begins with `why`."""
     alive = [task for task in self._tasks.all if task.alive]
     names = ', '.join(task.name for task in alive)
     self._log.write([f'{why}, killing: {names}.'])

@@ -1,8 +1,9 @@
-"""Watches over the tasks of one run: starts, restarts, stops and reports.
+"""Supervises the tasks of one run: starts, restarts, stops and reports them.
 
-The supervisor carries out what other files decide: `restarts` whether a task
-that crashed starts again, `stopping` when which tasks stop, `lost_nodes` which
-tasks start again once a lost node is replaced.
+Other files decide, and the supervisor carries it out. `restarts` decides
+whether a task that crashed starts again, `stopping` decides which tasks stop
+and when, and `lost_nodes` decides which tasks start again when another node has
+replaced a lost one.
 """
 
 import math
@@ -34,13 +35,13 @@ _STATUS_SECS = 1.0
 
 
 class Supervisor:
-  """The loop of one run; everything in it happens in the caller's thread.
+  """The loop of one run. It runs in the thread that calls `run`.
 
   Attributes:
     tasks: the tasks of the run.
-    ready: whether the zygote has imported what it was told to.
-    every_second: called once a second.
-    stop: begins to stop the run, and knows why it did.
+    ready: whether the zygote has imported its modules, so that tasks can start.
+    every_second: a function that the loop calls once a second.
+    stop: begins the stop of the run, and holds the reason for it.
   """
 
   def __init__(
@@ -51,14 +52,14 @@ class Supervisor:
     launcher_log: logs.TaskLog,
     zygote_log: logs.TaskLog,
   ):
-    """Waits for the zygote; `run` starts the tasks.
+    """Starts no task yet: `run` starts them once the zygote is ready.
 
     Args:
       tasks: the tasks of the run.
       zygote: starts their processes.
-      config: how the run goes.
-      launcher_log: gets the supervisor's own lines.
-      zygote_log: gets the lines that the zygote itself prints.
+      config: the run's settings.
+      launcher_log: the log for the supervisor's own lines.
+      zygote_log: the log for the lines that the zygote itself prints.
     """
     self.tasks = tasks
     self._zygote = zygote
@@ -77,11 +78,11 @@ class Supervisor:
     self._readers.add(zygote.reader, zygote_log)
 
   def watch(self, readable: Any, callback: Callable[[], None]) -> None:
-    """Has the loop call `callback()` whenever there is something to read."""
+    """Makes the loop call `callback()` whenever `readable` is readable."""
     self._selector.register(readable, selectors.EVENT_READ, callback)
 
   def run(self) -> None:
-    """Returns when no task is left to run."""
+    """Runs the loop until all tasks have ended for good."""
     while not all(task.over for task in self.tasks.all):
       for key, _ in self._selector.select(_TICK_SECS):
         key.data()
@@ -94,7 +95,7 @@ class Supervisor:
         self._start(task)
 
   def dismiss(self, name: str) -> None:
-    """Has a task stop and leave the run."""
+    """Stops a task and removes it from the run."""
     task = self.tasks.by_name[name]
     if task.alive:
       self._ask_to_stop(task, TaskState.LEAVING)
@@ -102,11 +103,11 @@ class Supervisor:
       self._forget(task)
 
   def note(self, text: str) -> None:
-    """Writes a line of the launcher's own."""
+    """Writes a line to the launcher's log."""
     self._log.write([text])
 
   def close(self) -> None:
-    """Takes the last lines; call it once all processes are dead."""
+    """Writes the last lines and the status. All processes must be dead."""
     self._readers.close()
     self._selector.close()
     self._write_status(RunState.ENDED, self.stop.exit_code)
@@ -139,7 +140,7 @@ class Supervisor:
     self._readers.add(task.reader, task.log)
 
   def _ask_to_stop(self, task: task_lib.Task, state: TaskState) -> None:
-    """Has a task stop; the state says what comes then."""
+    """Asks a task to stop. Its state says what happens after that."""
     task.move_to(state)
     task.kill_at = time.monotonic() + self._config.grace
     self._zygote.signal(task.name, signal.SIGTERM)
@@ -172,8 +173,8 @@ class Supervisor:
     self.ready = True
     if reason_not_to_fork:
       self.note(
-        'Every task starts an interpreter of its own, which is slower: the '
-        'process with the preloaded modules cannot be forked, since '
+        'Every task starts a new interpreter, which is slower: the process '
+        'with the preloaded modules cannot be forked, because '
         f'{reason_not_to_fork}.'
       )
     for task in self.tasks.all:
@@ -190,10 +191,10 @@ class Supervisor:
   def _on_exit(
     self, task: task_lib.Task, exit_code: int, node_is_lost: bool = False
   ) -> None:
-    """Takes note of the end of a process."""
+    """Records that a task's process has ended, and decides what is next."""
     task.exit_code = exit_code
     self._status_at = 0.0
-    # The last lines of the process come before what is said about it.
+    # The process's last lines must stand before the notes about its end.
     self._readers.read(task.reader)
     if task.over:
       return
@@ -233,8 +234,8 @@ class Supervisor:
       self.note(f'{ended}; it starts again in {decision.delay:g} s.')
 
   def _on_node_lost(self, names: Sequence[str], error: str) -> None:
-    """Has the tasks of a node that is gone wait for another."""
-    self.note(f'{error} Its tasks start again when it has another place.')
+    """Makes the tasks of a lost node wait for another node."""
+    self.note(f'{error} Its tasks start again on another node.')
     for task in self.tasks.find(names):
       if task.alive:
         self._on_exit(task, -signal.SIGKILL, node_is_lost=True)
@@ -242,7 +243,7 @@ class Supervisor:
         task.move_to(TaskState.LOST)
 
   def _on_node_replaced(self, names: Sequence[str]) -> None:
-    """Starts the tasks of a lost node on the one that replaces it."""
+    """Starts the tasks of a lost node on the node that replaces it."""
     self.tasks.renew_addresses(names)
     if self.stop.has_begun:
       return
@@ -251,11 +252,12 @@ class Supervisor:
       self._ask_to_stop(task, TaskState.RENEWING)
     if moves.renew:
       self.note(
-        f'{", ".join(names)} moved; with the new address start again: '
-        f'{", ".join(task.name for task in moves.renew)}.'
+        f'{", ".join(names)} moved. These tasks start again with the new '
+        f'address: {", ".join(task.name for task in moves.renew)}.'
       )
     for task in moves.start:
-      # Until the zygotes are ready, a task in the state WAITING waits for them.
+      # If the zygotes are not ready, `_on_ready` starts the tasks in the state
+      # WAITING.
       if task.state is TaskState.LOST or self.ready:
         task.restarts += task.pid is not None
         self._start(task)
@@ -266,7 +268,7 @@ class Supervisor:
     exit_code = self._zygote.wait()
     tail = tuple(self._zygote_log.tail)
     self.stop.fail(result.Cause('zygote', exit_code, tail))
-    # The kernel has killed the tasks with the zygote, their parent.
+    # The zygote was the parent of the tasks, so the kernel has killed them too.
     for task in self.tasks.all:
       if not task.over:
         task.move_to(TaskState.KILLED)

@@ -1,6 +1,6 @@
-"""One task of a run: its state, its restarts, and the process that it has now.
+"""One task of a run: its state, its restarts and its current process.
 
-`TRANSITIONS` has every change of a task's state that is allowed.
+`TRANSITIONS` lists all allowed changes of a task's state.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from run_files import status
 from run_files.status import TaskState
 from system import line_reader
 
-# A task in one of these has a process, or is about to have one.
+# A task in one of these states has a process, or its process is about to start.
 _ALIVE = (
   TaskState.STARTING,
   TaskState.RUNNING,
@@ -23,15 +23,15 @@ _ALIVE = (
   TaskState.LEAVING,
   TaskState.STOPPING,
 )
-# The supervisor has asked for the end of the process, or ends it.
+# The supervisor has asked the process to stop, or has killed it.
 _ASKED = (
   TaskState.RENEWING,
   TaskState.LEAVING,
   TaskState.STOPPING,
   TaskState.KILLED,
 )
-# The process ended by itself or with its node; `restarts` chooses among these,
-# except for FINISHED.
+# The process ended by itself or with its node. FINISHED follows an exit code of
+# 0; otherwise `restarts` chooses one of these states.
 _ENDED = (
   TaskState.WAITING,
   TaskState.BACKOFF,
@@ -39,7 +39,7 @@ _ENDED = (
   TaskState.FINISHED,
   TaskState.FAILED,
 )
-# From each state, the states that may follow it. The last four are for good.
+# For each state, the states that may follow it. The last four are final.
 TRANSITIONS: Mapping[TaskState, tuple[TaskState, ...]] = {
   TaskState.WAITING: (
     TaskState.STARTING,
@@ -62,7 +62,7 @@ TRANSITIONS: Mapping[TaskState, tuple[TaskState, ...]] = {
     TaskState.FAILED,
     *_ASKED,
   ),
-  # At its end the run forgets a task that leaves.
+  # When the process of a leaving task has ended, the run forgets the task.
   TaskState.LEAVING: (TaskState.STOPPING, TaskState.KILLED),
   TaskState.STOPPING: (
     TaskState.STOPPING,
@@ -82,19 +82,21 @@ class Task:
   """One task of a run.
 
   Attributes:
-    spec: what the program says of the task.
-    order: the message that has the zygote start its process.
-    log: the log that gets the lines that its processes print.
-    budget: the restarts that it has left.
-    pid: the pid of its process, or of the last one.
+    spec: the program's description of the task.
+    order: the message that asks the zygote to start the task's process.
+    log: the log for the lines that the task's processes print.
+    budget: the restarts that the task has left.
+    pid: the pid of the task's current process, or of the last one; None before
+      the first.
     started: when that process started, in seconds since the epoch.
-    restarts: the number of times that it was started again.
-    restart_at: in the state BACKOFF, when it starts again, by the monotonic
-      clock.
-    kill_at: when its process is killed if it has not stopped by then, by the
-      same clock.
-    exit_code: the exit code of its last process that ended.
-    reader: reads what its process prints.
+    restarts: how many times the task was started again.
+    restart_at: when the task starts again, if it is in the state BACKOFF; in
+      seconds of the monotonic clock.
+    kill_at: when the process is killed, if it has not stopped by then; in
+      seconds of the same clock.
+    exit_code: the exit code of the task's last process that ended; minus the
+      signal's number if a signal ended it.
+    reader: reads what the current process prints.
   """
 
   spec: task_specs.TaskSpec
@@ -126,31 +128,31 @@ class Task:
     """Changes the state.
 
     Raises:
-      ValueError: that state does not follow the one that the task is in.
+      ValueError: that state may not follow the task's current state.
     """
     if state not in TRANSITIONS[self._state]:
       raise ValueError(
-        f'{self.name} is {self._state}, which {state} does not follow'
+        f'{self.name} is {self._state}; the state {state} may not follow'
       )
     self._state = state
 
   @property
   def alive(self) -> bool:
-    """Whether it has, or is about to have, a process."""
+    """Whether the task has a process, or its process is about to start."""
     return self._state in _ALIVE
 
   @property
   def over(self) -> bool:
-    """Whether it never gets a process again."""
+    """Whether the task will have no process again."""
     return not TRANSITIONS[self._state]
 
   @property
   def lived(self) -> float:
-    """Seconds since its process started; 0 if none has started yet."""
+    """Seconds since the current process started; 0 before the first."""
     return time.time() - self.started if self.started else 0.0
 
   def take_cause(self) -> result.Cause:
-    """Returns why its last process ended, and removes the file that says so."""
+    """Returns why the last process ended, and removes its error file."""
     lines = self.log.tail
     if os.path.exists(self.order.error_path):
       with open(self.order.error_path) as f:
@@ -159,7 +161,7 @@ class Task:
     return result.Cause(self.name, self.exit_code, tuple(lines))
 
   def describe(self) -> status.Task:
-    """Returns what the run's status file says of it."""
+    """Returns the task's entry for the run's status file."""
     return status.Task(
       label=self.label,
       index=self.spec.index,

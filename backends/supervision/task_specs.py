@@ -1,4 +1,4 @@
-"""Turns a built `lp.Program` into the tasks that all backends run."""
+"""Turns a finished `lp.Program` into the tasks that a backend runs."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -7,21 +7,20 @@ from typing import Any
 import launchpad as lp
 from launchpad.launch import serialization
 
-# What Launchpad itself calls a program stopper.
+# A function that stops the program. Launchpad's launch context takes one.
 ProgramStopper = Callable[..., None]
 
 
 @dataclasses.dataclass(frozen=True)
 class TaskSpec:
-  """What a program says of one of its tasks, which is one process.
+  """The description of one task of a program. A task is one process.
 
   Attributes:
     label: the label of the node's group.
-    index: the node's position in its group.
-    function: the function that the process runs, without arguments.
-    env: environment variables, on top of those of the launching process; None
-      unsets one.
-    addresses: the addresses at which other tasks reach this one, bound already.
+    index: the node's index in its group.
+    function: the function that the process runs. It takes no arguments.
+    env: environment variables on top of the launcher's; None unsets a variable.
+    addresses: the addresses at which other tasks reach this one, already bound.
   """
 
   label: str
@@ -36,7 +35,7 @@ class TaskSpec:
 
   @property
   def file_stem(self) -> str:
-    """The task's name as a part of a file's name."""
+    """The task's name for use in file names."""
     return f'{self.label.replace("/", "_")}_{self.index}'
 
 
@@ -47,18 +46,18 @@ def from_program(
   make_address: Callable[[str, int], lp.AbstractAddressBuilder],
   env: Callable[[str], Mapping[str, str | None]] = lambda label: {},
 ) -> list[TaskSpec]:
-  """Prepares a program for launch; returns its tasks.
+  """Prepares a program for launch and returns its tasks.
 
-  Does what Launchpad's own launchers do before they start anything, so that
-  nodes behave as under `lp.launch`. The launch type that they see is
-  `lp.LaunchType.LOCAL_MULTI_PROCESSING`: Launchpad's set of types cannot be
-  extended.
+  It does what Launchpad's own launchers do before they start processes, so that
+  nodes behave as under `lp.launch`. The nodes see the launch type
+  `lp.LaunchType.LOCAL_MULTI_PROCESSING`, because Launchpad's set of launch
+  types cannot be extended.
 
   Args:
-    program: the program, built.
-    program_stopper: called by `lp.stop()` in any node; must be picklable.
+    program: the program, with all its nodes.
+    program_stopper: `lp.stop()` calls it in any node. It must be picklable.
     make_address: called once for each address of the program, with the label
-      and the index of the task that serves there.
+      and the index of the task that serves there; returns the address.
     env: called with a label; returns the environment variables of its tasks.
 
   Returns:
@@ -86,7 +85,7 @@ def from_program(
 
 
 def save_function(spec: TaskSpec, path: str) -> None:
-  """Pickles a task's function into a file for its process to load.
+  """Pickles a task's function into a file, which the task's process loads.
 
   Args:
     spec: the task.

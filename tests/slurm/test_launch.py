@@ -54,7 +54,7 @@ def test_a_requeued_job_resumes_and_a_stopped_one_has_saved(tmp_path):
   stopped = job.ask('stop')
   assert stopped.returncode == 0, stopped.stderr
   assert job.end()[0] == 'CANCELLED'
-  assert 'SIGTERM came: stopping actor, then learner' in job.output
+  assert 'received SIGTERM: stopping actor, then learner' in job.output
   states = {name: task.state for name, task in job.tasks().items()}
   assert set(states.values()) == {'stopped'}, job.output
   resumed = job.rows('learner_0')[rows:]

@@ -30,7 +30,7 @@ def test_a_task_is_over_in_a_state_without_successor():
 
 def test_a_transition_that_is_not_allowed_is_an_error_that_names_it():
   task = _task(TaskState.STARTING, TaskState.FAILED)
-  message = 'actor/0 is failed, which running does not follow'
+  message = 'actor/0 is failed; the state running may not follow'
   with pytest.raises(ValueError, match=message):
     task.move_to(TaskState.RUNNING)
   assert task.state is TaskState.FAILED
