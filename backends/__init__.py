@@ -17,7 +17,8 @@ Where a question is decided:
 - which states has a task? `run_files.status`; which follows which?
   `supervision.task`
 - what do the launcher and its processes tell each other? `process.messages`
-- who makes the key by which tasks call each other? `supervision.run_tasks`
-- who makes the key by which daemons join? the backend: `ray.placement`,
+- who makes the call key, by which tasks prove to each other that they belong to
+  the run? `supervision.run_tasks`
+- who makes the daemon key, by which daemons join? the backend: `ray.placement`,
   `kubernetes.backend`
 """

@@ -1,7 +1,9 @@
 """What a backend is: where the processes of a Launchpad program run.
 
 A new backend is a folder with a class that implements `Backend`, and one line
-in `registry`.
+in `registry`. A small backend to copy is `tests/backends/printing.py`;
+`tests/backends/test_registry.py` registers and tests it. `CONTRIBUTING.md`
+lists the steps.
 """
 
 import dataclasses
@@ -19,16 +21,20 @@ if TYPE_CHECKING:
   import launchpad as lp
 
 
-# The resources of each task by label; a label that is missing has the least.
+# The resources of each task by label. A label that is missing has
+# `Resources()`, the least: one core and no accelerator.
 ResourcesByLabel = Mapping[str, resources_lib.Resources]
 
 
 class RefusedError(ValueError):
-  """The flags ask for what a backend cannot do; the text says the way out."""
+  """The flags ask for what a backend cannot do.
+
+  The message says what to do instead.
+  """
 
 
 class BackendError(RuntimeError):
-  """What a backend is built on, such as a scheduler, fails or is silent."""
+  """The system under a backend, such as a scheduler, fails or is silent."""
 
 
 class Flag(NamedTuple):
@@ -37,8 +43,8 @@ class Flag(NamedTuple):
   Attributes:
     name: the flag's name, which is also a parameter of the backend's
       constructor.
-    default: the value that it has unless it is given, text or a bool.
-    help: what `--help` says of it.
+    default: its value when it is not given, a text or a bool.
+    help: its text in `--help`.
   """
 
   name: str
@@ -49,10 +55,10 @@ class Flag(NamedTuple):
 class Part(enum.Enum):
   """What this process does for a run."""
 
-  # It launches the tasks and watches over them; a person started it.
+  # It launches the tasks and watches over them. A person started it.
   LAUNCHER = enum.auto()
-  # The same, but the backend's scheduler started it, once at a time, and may
-  # start it again with the same command line.
+  # It does the same, but the backend's scheduler started it. The scheduler
+  # never runs two at a time, and may start it again with the same command line.
   SCHEDULED_LAUNCHER = enum.auto()
   # It hands the run to a scheduler, and ends.
   SUBMITTER = enum.auto()
@@ -65,7 +71,7 @@ class Submission:
   Attributes:
     run_dir: the run directory's absolute path.
     program: what is to run.
-    flags: the flags with which the scheduler starts `launch.py`, however often.
+    flags: the flags with which the scheduler starts `launch.py`, each time.
   """
 
   run_dir: pathlib.Path
@@ -85,9 +91,9 @@ class Submitted:
 
   Attributes:
     storage: where the run directory is, such as `in a bucket`.
-    facts: further things to tell, each with its name: `('job', '12')`.
-    flags: the flags by which the verbs find the run, beside its directory; None
-      if they cannot find it.
+    facts: further names and values to print, such as `('job', '12')`.
+    flags: the flags that the verbs need to find the run, besides its directory;
+      None if they cannot find it.
   """
 
   storage: str
@@ -98,22 +104,23 @@ class Submitted:
 class Backend(Protocol):
   """Where a run's processes are.
 
-  A backend derives from this class and takes `name`, `resources` and its own
-  flags in its constructor, by these names. A wrong value of a flag is a
-  `RefusedError` there.
+  A backend derives from this class. The parameters of its constructor are
+  `name`, `resources` and one for each of its `FLAGS`, with the flag's name. The
+  constructor raises a `RefusedError` if a flag has a wrong value.
 
   Attributes:
-    FLAGS: the flags that are this backend's alone.
-    SUBMITS: whether a command that a person types hands the run to a scheduler,
-      which starts the launcher later.
+    FLAGS: the flags that only this backend takes.
+    SUBMITS: whether the command that a person types hands the run to a
+      scheduler, which starts the launcher later.
     HAS_DRY_RUN: whether `describe` can tell what would be submitted.
-    IS_SUPERVISED: whether the run's launcher keeps the status, restarts tasks
-      and passes their lines on.
-    USES_THIS_MACHINE: whether the tasks are processes of this machine alone.
-    RUN_DIR_IS_ON_VOLUME: whether the run directory is on a volume that only
-      the run's own processes see: it is neither looked into nor locked.
+    IS_SUPERVISED: whether the run's launcher writes the status file, restarts
+      tasks and prints their lines.
+    USES_THIS_MACHINE: whether all tasks are processes of this machine.
+    RUN_DIR_IS_ON_VOLUME: whether the run directory is on a volume that only the
+      run's processes see. The command neither reads nor locks it.
     name: the value of `--backend` or `--lp_launch_type`.
-    resources: the resources of each task by label.
+    resources: the resources of each task by label. A label that is missing has
+      `Resources()`, the least.
   """
 
   FLAGS: ClassVar[Sequence[Flag]] = ()
@@ -143,7 +150,7 @@ class Backend(Protocol):
 
     Args:
       run_dir: the run directory's absolute path.
-      dry_run: whether the run is described rather than submitted.
+      dry_run: whether `describe` is called instead of `submit`.
 
     Raises:
       RefusedError: the run cannot begin here.
@@ -157,12 +164,13 @@ class Backend(Protocol):
     on_line: output.OnLine,
     resize: config_lib.Resize | None = None,
   ) -> result_lib.Result:
-    """Runs a program to its end; for a process that is a launcher.
+    """Runs a program to its end. Only a launcher calls this.
 
     Args:
       make_program: builds the program.
-      config: how its tasks run.
-      on_line: takes label, index and text of each line that a task prints.
+      config: the run's settings.
+      on_line: called for each line that a task prints, with the task's label,
+        its index, and the line's text.
       resize: builds the program with another number of tasks of a label; None
         if that number is fixed.
 
@@ -183,21 +191,21 @@ class Backend(Protocol):
     raise NotImplementedError
 
   def submit(self, submission: Submission) -> Submitted:
-    """Hands a run to the scheduler; for a process that is a submitter.
+    """Hands a run to the scheduler. Only a submitter calls this.
 
     Raises:
-      RefusedError: the scheduler does not take it; nothing is left of it.
+      RefusedError: the scheduler does not take the run. Nothing is left of it.
     """
     raise NotImplementedError
 
   def state(self, run_dir: pathlib.Path) -> str | None:
-    """Returns what a run is to this backend, such as `job 12: RUNNING`.
+    """Returns the state of a run, such as `job 12: RUNNING`.
 
     Args:
       run_dir: the run directory's absolute path.
 
     Returns:
-      None if no run of this backend goes on there.
+      The state; None if no run of this backend goes on in that directory.
 
     Raises:
       RefusedError: the backend cannot tell.
@@ -206,10 +214,13 @@ class Backend(Protocol):
     return None
 
   def status(self, run_dir: pathlib.Path) -> str | None:
-    """Returns what the backend tells of a run beside the run's own files.
+    """Returns what the backend knows of a run besides the run's files.
 
     Args:
       run_dir: the run directory's absolute path.
+
+    Returns:
+      Lines to print before the run's status; None if there are none.
 
     Raises:
       RefusedError: the backend cannot tell.
@@ -217,7 +228,7 @@ class Backend(Protocol):
     return self.state(run_dir)
 
   def stop(self, run_dir: pathlib.Path) -> None:
-    """Stops a run that goes on, and returns when it has ended.
+    """Stops a run, and returns when it has ended.
 
     Raises:
       BackendError: the run has not ended in time.
@@ -226,7 +237,12 @@ class Backend(Protocol):
     raise NotImplementedError
 
   def scale(self, run_dir: pathlib.Path, label: str, count: int) -> None:
-    """Gives a run that goes on so many tasks of a label.
+    """Changes the number of tasks of a label while a run goes on.
+
+    Args:
+      run_dir: the run directory's absolute path.
+      label: the label of the tasks.
+      count: the new number of tasks.
 
     Raises:
       BackendError: the run goes on with as many tasks as before.
@@ -234,6 +250,6 @@ class Backend(Protocol):
     """
     del label, count
     raise RefusedError(
-      f'the size of the run in {run_dir}, {self.state(run_dir)}, is fixed; '
-      'stop it, and begin it again with --resume and --num_actors'
+      f'the run in {run_dir} ({self.state(run_dir)}) has a fixed size; stop '
+      'it, and begin it again with --resume and --num_actors'
     )

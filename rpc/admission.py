@@ -1,4 +1,4 @@
-"""Lets a client of a server in once it has shown the key of the run."""
+"""Lets a client of a server in once it has shown the run's call key."""
 
 import contextlib
 import secrets
@@ -40,7 +40,7 @@ class Admission:
     Args:
       interface: the address to listen on; empty for all.
       port: the port to listen on.
-      key: the key of the run.
+      key: the run's call key.
       on_client: called with the connection of each client that is let in.
 
     Raises:

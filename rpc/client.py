@@ -31,7 +31,7 @@ class Client:
   for the next calls.
 
   Attributes:
-    key: the key of the run; servers that do not know it are not called.
+    key: the run's call key; servers that do not know it are not called.
     address: host and port of the server.
     futures: has the same methods, which return futures at once.
   """

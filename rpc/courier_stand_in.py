@@ -3,8 +3,8 @@
 Launchpad's nodes, and a program's own code, call `courier`, which cannot be
 told to ask for a key. So each process of a run replaces Courier's servers and
 clients by those of `rpc`, which hear their own run alone. The launcher makes
-the run's key by `make_key`; each task reads it by `install`. This is the one
-file that changes the two libraries for that.
+the run's call key by `make_key`; each task reads it by `install`. This is the
+one file that changes the two libraries for that.
 """
 
 import os
@@ -24,7 +24,7 @@ _KEY_FILE = 'calls.key'
 
 
 def make_key(directory: str) -> None:
-  """Makes the key of a run.
+  """Makes a run's call key.
 
   Args:
     directory: path of the run's private folder, which only its user can read.

@@ -124,7 +124,7 @@ def connect(address: str, key: bytes, deadline: float | None) -> Connection:
 
   Args:
     address: host and port of the server.
-    key: the key of the run.
+    key: the run's call key.
     deadline: when to give up, by the monotonic clock; None for never.
 
   Raises:
@@ -163,7 +163,7 @@ def accept(
 
   Args:
     sock: the client's socket, connected and blocking.
-    key: the key of the run.
+    key: the run's call key.
     nonce: the random number that the client was sent.
     answer: its answer, of `ANSWER_BYTES`.
 

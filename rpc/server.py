@@ -2,7 +2,7 @@
 
 Courier's own server unpickles what any client sends, which may run code, and
 tells any client the names of its methods. This one hangs up on clients that do
-not know the run's key; before that it sends them one random number.
+not know the run's call key; before that it sends them one random number.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Server:
   """Serves functions; takes the place of `courier.Server`.
 
   Attributes:
-    key: the key of the run; only clients that know it are served.
+    key: the run's call key; only clients that know it are served.
     interface: the address that it listens on; empty for all.
     port: the port that it listens on.
   """

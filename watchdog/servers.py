@@ -1,7 +1,7 @@
 """Asks the servers of a run what they are doing; each call has a deadline.
 
 Reverb's servers tell of their tables. Servers of calls greet each caller before
-they ask for the run's key, which shows that they are there.
+they ask for the run's call key, which shows that they are there.
 """
 
 import time

@@ -10,10 +10,10 @@ import time
 
 from backends.cluster import handshake, links
 
-# Seconds that a whole greeting may take, however its bytes come.
+# Seconds that a whole greeting may take, even if its bytes come one by one.
 _GREETING_SECS = 10.0
-# Connections that have not shown the key yet, in all and from one host. A
-# daemon shows it at once.
+# The largest number of connections that have not shown the key yet: in all, and
+# from one host. A daemon shows the key at once.
 _MAX_GUESTS = 128
 _MAX_GUESTS_OF_HOST = 32
 _POLL_SECS = 0.2
@@ -26,10 +26,11 @@ class _Guest:
   """A connection that has not shown the key yet.
 
   Attributes:
-    client: its socket.
+    client: the connection's socket.
     host: the address at its other end.
-    challenge: the challenge that it was sent.
-    deadline: when it must have greeted, by the monotonic clock.
+    challenge: the challenge that was sent to it.
+    deadline: when its greeting must be complete, in seconds of
+      `time.monotonic()`.
     received: the bytes that it has sent so far.
   """
 
@@ -43,8 +44,8 @@ class _Guest:
 class Door:
   """Accepts connections, and keeps those of daemons that know the key.
 
-  One thread serves all of them. If there are too many that have not shown the
-  key yet, it closes the oldest of these, so that a daemon always gets in.
+  One thread serves all connections. If too many of them have not shown the key
+  yet, it closes the oldest of these, so that a daemon always gets in.
 
   Attributes:
     port: the port that it listens on.
@@ -54,8 +55,8 @@ class Door:
     """Listens on all interfaces.
 
     Args:
-      key: the key that daemons must know.
-      port: the port to listen on; 0 takes any that is free.
+      key: the daemon key.
+      port: the port to listen on; 0 takes any free port.
 
     Raises:
       OSError: the port is taken.
@@ -66,7 +67,7 @@ class Door:
     self.port = self._listener.getsockname()[1]
     self._selector = selectors.DefaultSelector()
     self._selector.register(self._listener, selectors.EVENT_READ)
-    # The oldest first.
+    # The oldest comes first.
     self._guests: list[_Guest] = []
     self._arrival = threading.Condition()
     self._waiting: dict[str, links.TcpLink] = {}
@@ -85,7 +86,7 @@ class Door:
       timeout: seconds to wait.
 
     Raises:
-      NoDaemonError: none has come in that time, or the door is closed.
+      NoDaemonError: the daemon did not come in time, or the door is closed.
     """
     with self._arrival:
       self._arrival.wait_for(
@@ -99,7 +100,7 @@ class Door:
     )
 
   def close(self) -> None:
-    """Lets no daemon in any more; connections that it gave away stay open."""
+    """Stops listening. Connections that `meet` has returned stay open."""
     with self._arrival:
       self._is_closed = True
       self._arrival.notify_all()
@@ -171,7 +172,8 @@ class Door:
       self._inside[name] = self._waiting[name] = link
       self._arrival.notify_all()
     if before is not None:
-      # The end of a lost daemon may show much later than its successor comes.
+      # The launcher may notice the loss of a daemon much later than the next
+      # one comes.
       before.cut()
 
   def _close_late_guests(self) -> None:
@@ -195,12 +197,12 @@ def join(address: str, key: bytes, name: str, timeout: float) -> links.TcpLink:
 
   Args:
     address: host and port that the launcher listens on.
-    key: the key of the run.
+    key: the daemon key.
     name: name of the node.
-    timeout: seconds to wait for a launcher that lets this daemon in.
+    timeout: seconds to wait until the launcher has let this daemon in.
 
   Raises:
-    NoDaemonError: no launcher has let it in by then.
+    NoDaemonError: no launcher let it in in time.
   """
   host, _, port = address.rpartition(':')
   deadline = time.monotonic() + timeout
@@ -211,8 +213,8 @@ def join(address: str, key: bytes, name: str, timeout: float) -> links.TcpLink:
       error = f'{type(e).__name__}: {e}'
     if time.monotonic() > deadline:
       raise links.NoDaemonError(
-        f'{name} was let in by no launcher at {address} within {timeout:.0f} '
-        f's: {error}'
+        f'No launcher at {address} let {name} in within {timeout:.0f} s: '
+        f'{error}'
       )
     time.sleep(_POLL_SECS)
 
@@ -240,9 +242,9 @@ def _receive_line(client: socket.socket, deadline: float) -> bytes:
     byte = client.recv(1)
     if not byte:
       raise ConnectionError(
-        'it has hung up, as a launcher does that has another key'
+        'it has hung up; a launcher with another key does so'
       )
     line += byte
     if len(line) > handshake.MAX_BYTES:
-      raise ConnectionError('it sends what no launcher does')
+      raise ConnectionError('it is no launcher: its line is too long')
   return line

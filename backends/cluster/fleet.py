@@ -28,8 +28,9 @@ class NodeLostError(ConnectionError):
 class Fleet:
   """The daemons of all nodes, as a `machines.Zygote`.
 
-  A thread for each node receives what its daemon sends, and puts it where a
-  zygote of this machine would have put it.
+  A thread for each node receives what the node's daemon sends. It passes the
+  messages and lines on through the same channel and pipes as a zygote of this
+  machine.
 
   Attributes:
     lost: names of the nodes whose loss ends the run.
@@ -45,12 +46,14 @@ class Fleet:
     stopper: loopback.FifoStopper,
     config: config_lib.RunConfig,
   ):
-    """Waits for the daemons; sends `Ready` when all have imported.
+    """Starts a thread for each node, which waits for the node's daemon.
+
+    When all daemons have imported, `Ready` is sent on `channel`.
 
     Args:
       nodes: the nodes; each task of the run is on one of them.
       stopper: called when a task on any node calls `lp.stop()`.
-      config: how the run goes.
+      config: the run's settings, some of which each daemon is sent.
     """
     self._stopper = stopper
     self._config = config
@@ -63,17 +66,17 @@ class Fleet:
     self._reasons: list[str] = []
     self._closing = False
     self.lost: list[str] = []
-    # By the names of their tasks.
+    # The client of each task's node, by the task's name.
     self._clients: dict[str, NodeClient] = {}
     for node in nodes:
       self.add(node)
 
   def add(self, node: node_client.Node, is_extra: bool = False) -> None:
-    """Waits, in a thread, for the daemon of one more node.
+    """Starts a thread that waits for the daemon of one more node.
 
     Args:
       node: the node.
-      is_extra: whether the run can do without it if no daemon comes.
+      is_extra: whether the run goes on without the node if no daemon comes.
     """
     client = NodeClient(node)
     self._clients.update(dict.fromkeys(node.tasks, client))
@@ -86,10 +89,14 @@ class Fleet:
     client.thread.start()
 
   def wait_for(self, tasks: Sequence[str]) -> None:
-    """Waits until there are daemons on the nodes of tasks.
+    """Waits until daemons run on the nodes of some tasks.
+
+    Args:
+      tasks: the tasks' names.
 
     Raises:
-      NodeLostError: one will not come; the nodes of these tasks are released.
+      NodeLostError: a daemon did not come in time. The nodes of all these tasks
+        are released.
     """
     for task in tasks:
       self._clients[task].answered.wait()
@@ -127,10 +134,11 @@ class Fleet:
   def receive(self) -> messages.Message | None:
     message = self.channel.receive()[0]
     if isinstance(message, messages.NodeReplaced):
-      # None if the tasks have left the run meanwhile.
+      # There is no client if the tasks have left the run meanwhile.
       client = self._clients.get(message.tasks[0])
       known = [] if client is None else client.addresses
-      # An address that was asked for meanwhile is on the new node already.
+      # The message lists the moved addresses only. Addresses that were reserved
+      # later are on the new node already.
       for address, text in zip(known, message.addresses, strict=False):
         address.move(text)
     return message
@@ -152,18 +160,24 @@ class Fleet:
       client.node.free()
 
   def finish(self, task: str) -> None:
-    """Takes note that a task needs its node no more, which may then be lost."""
+    """Records that a task no longer needs its node.
+
+    If the node is lost later, the run goes on.
+    """
     self._clients[task].finished.add(task)
 
   def wait(self) -> int:
-    return 0  # Its channel ends only when it is closed.
+    # This is never needed: the fleet's channel ends only when the fleet is
+    # closed.
+    return 0
 
   def close(self, ready: bool = True, is_over: bool = True) -> None:
-    """Ends all daemons, and with them every process on their nodes.
+    """Ends all daemons and all processes that they have started.
 
     Args:
-      ready: unused; each daemon knows whether its own zygote is ready.
-      is_over: whether to tell daemons that the run needs their nodes no more.
+      ready: unused; each daemon knows whether its zygote is ready.
+      is_over: whether to tell the daemons that the run no longer needs their
+        nodes.
     """
     del ready
     if self._closing:
@@ -175,14 +189,15 @@ class Fleet:
       client.hang_up(is_over)
     for client in clients:
       if client.is_connecting:
-        continue  # Its thread waits for a daemon, and ends with this process.
+        # The client's thread waits for a daemon. It ends with this process.
+        continue
       client.thread.join(max(deadline - time.monotonic(), 0.1))
       client.end(0.1)
       client.thread.join(_END_SECS)
     os.close(self._notes)
 
   def _serve(self, client: NodeClient, is_extra: bool) -> None:
-    """Talks with the daemons of one node, one after the other."""
+    """Serves one node's daemon, and each later daemon that replaces it."""
     while True:
       try:
         client.connect(self._config, self._notes)
@@ -192,7 +207,8 @@ class Fleet:
         self._give_up(client, str(e))
         return
       if client.is_released:
-        # Another node of that name may wait for this daemon, which comes again.
+        # The daemon will connect again, and a new node of the same name may be
+        # waiting for it.
         client.hang_up(is_over=False)
         client.end(_END_SECS)
         return
@@ -202,7 +218,8 @@ class Fleet:
           self._take(client, message)
       client.end(_END_SECS)
       if self._closing or client.is_released or client.is_idle:
-        # `reserve` may wait for an address, and can now say how it ended.
+        # `reserve` may be waiting for an address. It now raises an error that
+        # says how the daemon ended.
         client.replies.put(None)
         client.node.free()
         return
@@ -220,7 +237,7 @@ class Fleet:
       return
     self.lost.append(client.node.name)
     self._tell(messages.Failed(error, client.node.name))
-    # Slurm, or the kernel, has killed them with their daemon.
+    # Slurm, or the kernel, has killed the tasks with their daemon.
     for task in client.close_outputs():
       self._tell(messages.Exited(task, -signal.SIGKILL))
 
@@ -263,13 +280,13 @@ class Fleet:
     self._tell(messages.Ready(next(iter(self._reasons), None)))
 
   def _tell(self, message: messages.Message) -> None:
-    # The supervisor may have ended by an error of its own.
+    # The supervisor may have ended with an error, and closed the channel.
     with contextlib.suppress(OSError):
       self._events.send(message)
 
 
 def _write(pipe: int, lines: Sequence[str]) -> None:
-  # The supervisor, which reads it, may have ended by an error of its own.
+  # The supervisor may have ended with an error, and closed the pipe.
   with contextlib.suppress(OSError):
     data = '\n'.join([*lines, '']).encode()
     while data:

@@ -1,27 +1,27 @@
 """How a daemon and its launcher prove to each other that they know a key.
 
 The launcher sends a challenge, which is a random number. The daemon answers
-with its introduction: a random number of its own, its node's name, and an HMAC
-of all of these. The launcher's welcome is an HMAC of the same. The key does not
-cross the network, and nothing is parsed before its HMAC was checked. Each of
-the three is one short line.
+with its introduction: another random number, its node's name, and an HMAC of
+the challenge and of both of these. The launcher's welcome is another HMAC of
+the same. The key does not cross the network, and nothing is parsed before its
+HMAC was checked. Challenge, introduction and welcome are one short line each.
 """
 
 import hmac
 import secrets
 
-# A line's bytes, at most. The name of the node, a task's, is the longest part.
+# The most bytes that a line may have. The node's name is the longest part.
 MAX_BYTES = 1024
 _DIGEST = 'sha256'
 _DAEMON, _LAUNCHER = b'daemon', b'launcher'
 
 
 class StrangerError(ConnectionError):
-  """The other end does not know the key."""
+  """The other end does not know the daemon key."""
 
 
 def make_challenge() -> bytes:
-  """Returns the launcher's first line, a different one each time."""
+  """Returns the launcher's first line, which differs at each call."""
   return secrets.token_hex().encode() + b'\n'
 
 
@@ -29,7 +29,7 @@ def make_introduction(key: bytes, challenge: bytes, name: str) -> bytes:
   """Returns the daemon's line in answer to a challenge.
 
   Args:
-    key: the key of the run.
+    key: the daemon key.
     challenge: the launcher's line.
     name: name of the daemon's node.
   """
@@ -41,7 +41,7 @@ def make_welcome(key: bytes, challenge: bytes, introduction: bytes) -> bytes:
   """Returns the launcher's line in answer to an introduction.
 
   Raises:
-    StrangerError: the introduction is not by a daemon with the key.
+    StrangerError: the sender of the introduction does not know the key.
   """
   proof, _, claim = introduction.removesuffix(b'\n').partition(b' ')
   _check(proof, _proof(key, _DAEMON, challenge, claim))
@@ -62,7 +62,8 @@ def check_welcome(
 
 
 def _proof(key: bytes, maker: bytes, challenge: bytes, claim: bytes) -> bytes:
-  # It covers who made it, so that it cannot be sent back as the other end's.
+  # The HMAC covers who made it. So nobody can send the other end's HMAC back to
+  # it as an own one.
   return (
     hmac.digest(key, b'\n'.join([maker, challenge, claim]), _DIGEST)
     .hex()

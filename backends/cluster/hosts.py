@@ -1,6 +1,7 @@
 """Runs a Launchpad program as supervised processes of several machines.
 
-The backends that use this differ in how the nodes' daemons are started.
+Slurm, Ray and Kubernetes use this. They differ in how the nodes' daemons are
+started.
 """
 
 import contextlib
@@ -38,8 +39,8 @@ def own_folder(path: str) -> Iterator[None]:
   """Makes a folder for one run, and removes it at the end.
 
   Args:
-    path: path of the folder, the same on all nodes; only this user may look
-      into it.
+    path: path of the folder, the same on all nodes. Only this user has access
+      to the folder.
   """
   remove = functools.partial(shutil.rmtree, path, ignore_errors=True)
   with stops.undoing(remove):
@@ -60,7 +61,9 @@ def run(
   signals: Sequence[int] = stops.SIGNALS,
   growth: Growth | None = None,
 ) -> tuple[result.Result, bool]:
-  """Runs a program to its end, and leaves no process of it on any node.
+  """Runs a program to its end.
+
+  When it returns, no process of the program is left on any node.
 
   Args:
     program: as in `this_machine.run`.
@@ -69,7 +72,7 @@ def run(
     config: as in `this_machine.run`.
     on_line: as in `this_machine.run`.
     signals: the signals that stop the run.
-    growth: how the run becomes larger or smaller; None if it cannot.
+    growth: how the run becomes larger or smaller; None if its size is fixed.
 
   Returns:
     How the run ended, and whether a node was lost.
@@ -101,7 +104,7 @@ def run(
 
 def _bypass_proxy(nodes: Sequence[node_client.Node]) -> None:
   """Has gRPC connect to nodes directly, even if a proxy is set."""
-  # It compares the ends of host names, and addresses end with a digit.
+  # gRPC compares the ends of host names, and addresses end with a digit.
   hosts = [os.environ.get('no_proxy'), *(node.host for node in nodes)]
   os.environ['no_proxy'] = ','.join([*filter(None, hosts), *string.digits])
 

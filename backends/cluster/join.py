@@ -2,17 +2,17 @@
 
 python -m backends.cluster.join HOST:PORT NODE KEY_FILE
 
-It waits for the launcher. It exits with 0 once the run has ended or needs the
-node no more, and with 1 if the launcher is gone: then it may be started again.
-A signal ends it while it waits. Later it ignores signals, which the launcher
-handles.
+The daemon waits for the launcher. It exits with 0 once the run has ended or no
+longer needs the node, and with 1 if the launcher is gone: then the engine may
+start it again. While it waits, a signal ends it. Later it ignores signals,
+because the launcher handles them.
 """
 
 from system import stops
 
 if __name__ == '__main__':
-  # The imports below take seconds, and the first process of a container is deaf
-  # to signals that it has no handler for.
+  # The imports below take seconds, and the first process of a container ignores
+  # signals that it has no handler for.
   stops.begin()
 
 import pathlib

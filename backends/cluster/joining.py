@@ -1,7 +1,7 @@
 """Runs a Launchpad program on nodes whose daemons connect to this launcher.
 
-An engine such as Kubernetes or Ray starts a daemon for each task by
-`backends.cluster.join`, and another if one is lost.
+An engine such as Kubernetes or Ray starts a daemon for each task, by the
+command `backends.cluster.join`. If a daemon is lost, the engine starts another.
 """
 
 import contextlib
@@ -20,7 +20,8 @@ from backends.supervision import output
 from backends.supervision import result as result_lib
 
 # Seconds that an engine may take to find a node for a task and to start the
-# daemon there; for a task that the run can do without meanwhile, the second.
+# daemon there. The second number is for tasks of `RunConfig.spare`, without
+# which the run goes on meanwhile.
 _PLACE_SECS = 1800.0
 _SPARE_PLACE_SECS = 3600.0
 
@@ -35,8 +36,11 @@ def run(
 
   Args:
     program: as in `this_machine.run`.
-    config: how to run it; `log_dir` is on storage that all nodes share.
+    config: the run's settings; `log_dir` is on storage that all nodes share.
     on_line: as in `this_machine.run`.
+
+  Returns:
+    How the run ended.
   """
   key = pathlib.Path(os.environ[links.KEY_FILE]).read_bytes()
   if not isinstance(program, lp.Program):
@@ -70,10 +74,10 @@ def node(
 
   Args:
     door: lets the daemon in.
-    config: how the run goes.
+    config: the run's settings; `spare` decides how long to wait for the daemon.
     name: name of the task.
     gpus: number of accelerators that the task gets.
-    free: called when the run needs the node no more.
+    free: called when the run no longer needs the node.
   """
   label = name.rpartition('/')[0]
   timeout = _SPARE_PLACE_SECS if label in config.spare else _PLACE_SECS
@@ -98,7 +102,7 @@ def shared_directory(config: config_lib.RunConfig) -> Iterator[str]:
   """Makes a folder for one run that all nodes see, and removes it at the end.
 
   Args:
-    config: how the run goes; the folder is in its `log_dir`.
+    config: the run's settings; the folder is in its `log_dir`.
 
   Yields:
     The path of the folder.

@@ -14,10 +14,10 @@ from backends.process import channels
 from system import children
 
 # Environment variables of a launcher that daemons connect to: the port that it
-# listens on, and the path of the file with the run's key.
+# listens on, and the path of the file with the daemon key.
 LISTEN, KEY_FILE = 'LAUNCHPAD_LISTEN', 'LAUNCHPAD_KEY_FILE'
-# Seconds of silence after which the other end counts as gone: a broken cable
-# says nothing.
+# Seconds of silence after which the other end counts as gone. A cut cable gives
+# no other sign.
 SILENT_SECS = 60
 _PROBE_SECS = 10
 
@@ -38,13 +38,14 @@ class Link(Protocol):
   stream: channels.Stream
 
   def hang_up(self) -> None:
-    """Tells the daemon that no more messages come, upon which it ends."""
+    """Tells the daemon that no more messages come. The daemon then ends."""
 
   def end(self, timeout: float) -> str:
     """Waits for the daemon's end, and cuts it off after `timeout` seconds.
 
     Returns:
-      How it ended, as the rest of a sentence that begins with its name.
+      How the daemon ended: the rest of a sentence whose subject is the daemon,
+      such as `has ended with exit code 1`.
     """
 
 
@@ -65,7 +66,8 @@ class PipeLink:
       stdin=subprocess.PIPE,
       stdout=subprocess.PIPE,
       stderr=stderr,
-      # Signals that are sent to all of a job's script are for the launcher.
+      # A signal that is sent to all processes of a job's script is meant for
+      # the launcher alone.
       start_new_session=True,
     )
     self.stream = channels.Stream(
@@ -82,10 +84,10 @@ class PipeLink:
 
 
 class TcpLink:
-  """The TCP connection between a launcher and a daemon, for either of them."""
+  """The TCP connection between a launcher and a daemon, seen by either."""
 
   def __init__(self, connected: socket.socket, host: str):
-    """Takes over a socket, which closes when the other end is silent.
+    """Takes over a socket, and has it close when the other end is silent.
 
     Args:
       connected: the socket.
@@ -109,11 +111,11 @@ class TcpLink:
       self._socket.shutdown(socket.SHUT_WR)
 
   def cut(self) -> None:
-    """Ends it at once, also for a thread that waits for messages."""
+    """Ends the connection at once, even while a thread waits for messages."""
     with contextlib.suppress(OSError):
       self._socket.shutdown(socket.SHUT_RDWR)
 
   def end(self, timeout: float) -> str:
-    del timeout  # All that came was read, or will never be.
+    del timeout  # It need not wait: nobody reads from this link any more.
     self.cut()
     return 'is gone'

@@ -21,15 +21,16 @@ class Node(NamedTuple):
   """One machine of the run.
 
   Attributes:
-    name: the name that messages for people call it by.
-    tasks: by the name of each task that runs there, the number of accelerators
-      that the task gets.
-    connect: waits for the node's daemon and returns the link to it; called with
-      the file descriptor for what the daemon prints.
-    is_replaced: whether another daemon comes when one is lost. If none does,
+    name: the node's name in messages to people.
+    tasks: maps the name of each task that runs there to the number of
+      accelerators that the task gets.
+    connect: waits for the node's daemon and returns the link to it. Its
+      argument is the file descriptor for what the daemon prints.
+    is_replaced: whether another daemon comes when one is lost. If none comes,
       the loss ends the run.
-    host: the address at which other nodes reach it, if that is known ahead.
-    free: called when the run needs the node no more.
+    host: the address at which other nodes reach this one; None if it is known
+      only once the daemon has connected.
+    free: called when the run no longer needs the node.
   """
 
   name: str
@@ -49,8 +50,8 @@ def started(
     name: as in `Node`.
     host: the address at which the other nodes reach it.
     tasks: as in `Node`.
-    command: the command that runs `backends.cluster.node_daemon` there, with
-      that daemon's standard input and output.
+    command: the command that runs `backends.cluster.node_daemon` there. Its
+      standard input and output are those of the daemon.
   """
   connect = functools.partial(links.PipeLink, command, host)
   return Node(name, tasks, connect, host=host)
@@ -62,19 +63,20 @@ class NodeClient:
   Attributes:
     node: the node.
     thread: the thread that receives the daemon's messages.
-    answered: set once a daemon has connected, or none will.
-    outputs: by task, the writing end of the pipe for what the task prints.
+    answered: set once a daemon has connected, or the wait for it is given up.
+    outputs: for each task's name, the writing end of the pipe for what the task
+      prints.
     replies: the addresses that were asked for; None if there is no daemon.
     addresses: the addresses of the node's tasks. Addresses are added, and none
       is removed.
     finished: the names of the tasks that will not run again.
-    loss: the sentence that says how the last daemon ended; empty before.
-    is_released: whether the run needs the node no more.
+    loss: the sentence that says how the last daemon ended; empty until then.
+    is_released: whether the run no longer needs the node.
     is_connecting: whether it waits for a daemon.
   """
 
   def __init__(self, node: Node):
-    """Has no daemon yet."""
+    """Makes a client that has no daemon yet."""
     self.node = node
     self.thread: threading.Thread | None = None
     self.answered = threading.Event()
@@ -88,9 +90,9 @@ class NodeClient:
     self._link: links.Link | None = None
     self._spoken_to_at = 0.0
     self._lock = threading.Lock()
-    # The number of addresses that were asked for and have not come.
+    # The number of addresses that were asked for and have not come yet.
     self._num_asked = 0
-    # The new addresses on a node that has taken the place of another.
+    # The new addresses of the tasks, while a new daemon replaces a lost one.
     self._moved: list[str] | None = None
 
   @property
@@ -102,11 +104,11 @@ class NodeClient:
     """Waits for a daemon and sends it its setup.
 
     Args:
-      config: how the run goes.
+      config: the run's settings, some of which the daemon is sent.
       stderr: the file descriptor for what the daemon prints.
 
     Raises:
-      NoDaemonError: no daemon came.
+      NoDaemonError: no daemon came in time.
     """
     self.is_connecting = True
     link = self.node.connect(stderr)
@@ -123,13 +125,16 @@ class NodeClient:
       self.is_connecting = False
       self.send(setup)
       self._moved = [] if self.answered.is_set() else None
-      # The first replies are the new addresses of those that it has already.
+      # The first replies replace the addresses that the tasks have already.
       for _ in range(len(self.addresses) + self._num_asked):
         self.send(messages.Reserve())
     self.answered.set()
 
   def ask_for_address(self) -> None:
-    """Asks the daemon, or the next one, for one more address."""
+    """Asks the daemon for one more address.
+
+    If there is no daemon now, the next one is asked.
+    """
     with self._lock:
       self._num_asked += 1
       self._spoken_to_at = time.monotonic()
@@ -137,7 +142,7 @@ class NodeClient:
         self.send(messages.Reserve())
 
   def on_reserved(self, text: str) -> None:
-    """Takes an address that was asked for."""
+    """Takes an address that the daemon has reserved."""
     with self._lock:
       if self._moved is not None and len(self._moved) < len(self.addresses):
         self._moved.append(text)
@@ -153,7 +158,11 @@ class NodeClient:
     return not self.is_connecting and since >= timeout
 
   def take_moved(self) -> list[str] | None:
-    """Returns, once, the new addresses if the node has replaced another."""
+    """Returns the new addresses after a new daemon has replaced a lost one.
+
+    Returns:
+      The addresses, once per replacement; None at any other time.
+    """
     if self._moved is None or len(self._moved) < len(self.addresses):
       return None
     moved, self._moved = self._moved, None
@@ -165,22 +174,26 @@ class NodeClient:
 
   def send(self, message: messages.Message) -> None:
     """Sends the daemon a message."""
-    # If the daemon is gone, `receive` says so.
+    # If the daemon is gone, `receive` returns None.
     with contextlib.suppress(ConnectionError):
       self._link.stream.send(message)
 
   def close_outputs(self) -> list[str]:
-    """Closes the pipes of its tasks; returns the tasks that had a process."""
+    """Closes the pipes of the node's tasks.
+
+    Returns:
+      The names of the tasks that had a process.
+    """
     tasks = list(self.outputs)
     while self.outputs:
       os.close(self.outputs.popitem()[1])
     return tasks
 
   def hang_up(self, is_over: bool = True) -> None:
-    """Has the daemon end, and every process of its node with it.
+    """Has the daemon end, and with it all processes that it has started.
 
     Args:
-      is_over: whether to tell it that the run needs its node no more.
+      is_over: whether to tell it that the run no longer needs its node.
     """
     self.is_released = True
     if self._link is not None:

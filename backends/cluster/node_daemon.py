@@ -1,10 +1,10 @@
 """The process on each node that starts the node's tasks for the launcher.
 
 The launcher, on one of the nodes, tells each node's daemon which tasks to start
-and to signal, and is told what they print and how they end. The two talk over
-the daemon's standard input and output, which `srun` carries, or over TCP; see
-`join`. When the launcher is gone, the daemon ends and so does every process of
-its node.
+and to signal. The daemon tells the launcher what the tasks print and how they
+end. The two talk over the daemon's standard input and output, which `srun`
+carries, or over TCP; see `join`. When the launcher is gone, the daemon ends,
+and so do all processes that it has started.
 """
 
 import contextlib
@@ -25,7 +25,8 @@ class NodeDaemon:
   """Passes messages on between the launcher and the node's zygote and tasks.
 
   Attributes:
-    is_dismissed: whether the launcher has said that it needs the node no more.
+    is_dismissed: whether the launcher has said that it no longer needs the
+      node.
   """
 
   def __init__(
@@ -36,7 +37,7 @@ class NodeDaemon:
     Args:
       stream: carries the messages to and from the launcher.
       setup: the launcher's first message.
-      directory: path of a folder for the node's own files.
+      directory: path of a folder for this node's files.
     """
     self._stream = stream
     self._devices = _share_out(os.environ.get(_DEVICES), setup.gpus)
@@ -60,7 +61,7 @@ class NodeDaemon:
     self._watch(self._zygote.reader, self._on_zygote_lines)
 
   def serve(self) -> None:
-    """Returns when the launcher, or the zygote, is gone."""
+    """Passes messages on until the launcher or the zygote is gone."""
     while not self._over:
       for key, _ in self._selector.select():
         key.data()
@@ -125,7 +126,7 @@ class NodeDaemon:
     self._send_lines(None, lines)
 
   def _on_lines(self, task: str, reader: line_reader.LineReader) -> None:
-    # It may have been closed since the selector returned.
+    # The reader may have been closed since the selector returned.
     if self._readers.get(task) is reader:
       self._send_lines(task, reader.read())
       if reader.closed:
@@ -145,12 +146,15 @@ class NodeDaemon:
 def _share_out(
   visible: str | None, gpus: Mapping[str, int]
 ) -> dict[str, str | None]:
-  """Returns the devices of each task that gets any, each device once.
+  """Gives each device of the node to one task.
 
   Args:
     visible: the node's devices, as in `CUDA_VISIBLE_DEVICES`; None if that is
       not set.
-    gpus: by task, the number of devices that it gets.
+    gpus: maps each task that gets devices to their number.
+
+  Returns:
+    The value of `CUDA_VISIBLE_DEVICES` by task; None leaves it unset.
   """
   if visible is None:
     return dict.fromkeys(gpus)
@@ -167,13 +171,13 @@ def ignore_signals() -> None:
 
 
 def work(stream: channels.Stream) -> bool:
-  """Is a node's daemon until the launcher is gone.
+  """Does the work of a node's daemon until the launcher is gone.
 
   Args:
     stream: carries the messages to and from the launcher.
 
   Returns:
-    Whether the launcher has said that it needs the node no more.
+    Whether the launcher has said that it no longer needs the node.
   """
   received = []
   while not received:
@@ -185,7 +189,7 @@ def work(stream: channels.Stream) -> bool:
     private_folder.folder('launchpad-node') as directory,
     contextlib.closing(NodeDaemon(stream, setup, directory)) as daemon,
   ):
-    # To send to a launcher that is gone raises an error.
+    # Sending raises an error if the launcher is gone.
     with contextlib.suppress(ConnectionError):
       daemon.obey(others)
       daemon.serve()
@@ -193,7 +197,7 @@ def work(stream: channels.Stream) -> bool:
 
 
 def main() -> None:
-  """Entry of a daemon that the launcher starts."""
+  """Runs a daemon that the launcher has started."""
   ignore_signals()
   stream = channels.Stream(0, os.dup(1))
   os.dup2(2, 1)

@@ -12,7 +12,7 @@ class RayBackend(launcher_process.LauncherBackend):
     api.Flag(
       'ray_address',
       'auto',
-      'Host and port of the Ray cluster, of which this machine is a node.',
+      'Host and port of the Ray cluster; this machine is one of its nodes.',
     ),
   )
 

@@ -14,10 +14,11 @@ import ray
 from system import stops
 
 _CONNECT_SECS = 10.0
-# Ray itself waits for minutes.
+# The most seconds to wait for the cluster's answer. Ray itself waits for
+# minutes.
 _ANSWER_SECS = 60.0
-# For giving things back to the cluster. What is not given back goes with this
-# process.
+# The most seconds for giving things back to the cluster. When this process
+# ends, Ray takes back the rest.
 LEAVE_SECS = 20.0
 _POLL_SECS = 0.2
 
@@ -52,13 +53,13 @@ def connected(address: str) -> Iterator[None]:
   if not is_there:
     raise NoClusterError(
       f'the Ray cluster at {address!r} does not answer within '
-      f'{_ANSWER_SECS:.0f} s, though something is there; end what is left of '
-      'it with `ray stop`, and start it again with `ray start`'
+      f'{_ANSWER_SECS:.0f} s, though a process listens there; end the rest of '
+      'the cluster with `ray stop`, and start it again with `ray start`'
     )
   try:
     yield
   finally:
-    # Python would wait for it when this process ends.
+    # Otherwise Python would wait for `ray.shutdown` when this process ends.
     atexit.unregister(ray.shutdown)
     within(LEAVE_SECS, ray.shutdown)
 
@@ -66,7 +67,7 @@ def connected(address: str) -> Iterator[None]:
 def _connect(address: str) -> bool:
   """Becomes a driver; returns whether the cluster answered in time."""
   deadline = time.monotonic() + _ANSWER_SECS
-  # Ray sets a handler of its own for SIGTERM, which aborts this process.
+  # Ray sets a handler for SIGTERM that aborts this process.
   with stops.holding_back() as has_come:
     connecting = _beside(
       lambda: ray.init(
@@ -88,12 +89,15 @@ def _connect(address: str) -> bool:
 
 
 def within(timeout: float, work: Callable[[], object]) -> None:
-  """Does work for so many seconds at most, and goes on without it then."""
+  """Does work in a thread, and returns after `timeout` seconds at the latest.
+
+  Work that is not done by then goes on in its thread.
+  """
   futures.wait([_beside(work)], timeout)
 
 
 def _beside(work: Callable[[], object]) -> futures.Future:
-  """Does work in another thread, which may never return from it."""
+  """Starts work in another thread, since the work may never return."""
   future = futures.Future()
 
   def run() -> None:

@@ -4,9 +4,10 @@ result = placement.run(make_program, address='auto', resources={},
                        config=RunConfig(log_dir='/shared/run/logs'))
 sys.exit(result.exit_code)
 
-Each task has a placement group of its own, with the task's resources. An actor
-of Ray keeps a daemon there, which joins this process. When the node is lost,
-Ray finds another node with room for the group, and starts the actor again.
+Each task has its own placement group, with the task's resources. In the group,
+an actor of Ray runs the task's daemon, which connects to this process. When the
+node is lost, Ray finds another node with room for the group, and starts the
+actor again.
 """
 
 import contextlib
@@ -34,9 +35,10 @@ from backends.supervision import config as config_lib
 from backends.supervision import output
 from backends.supervision import result as result_lib
 
-# How long the cluster may take until it has room for all tasks.
+# The most seconds to wait until the cluster has room for all tasks.
 _PLACE_SECS = 300.0
-# Ray takes whole seconds. After the first, a line says what is waited for.
+# Ray takes whole seconds. After the first poll, a line says what the run waits
+# for.
 _POLL_SECS = 1
 _PR_SET_PDEATHSIG = 1
 
@@ -61,7 +63,7 @@ def run(
     address: the cluster's address, `auto` or host and port; this machine is one
       of the cluster's nodes.
     resources: the resources of each task by label.
-    config: how the tasks run; `log_dir` is on storage that all nodes share.
+    config: the run's settings; `log_dir` is on storage that all nodes share.
     on_line: as for `this_machine.run`.
     resize: as for `this_machine.run`.
 
@@ -109,7 +111,7 @@ class _Cluster:
     self._directory = directory
     self._resources = resources
     self._config = config
-    # The key by which launcher and daemons know each other.
+    # The daemon key. It is not the key of the calls between tasks.
     key = secrets.token_hex()
     self._key_path = _write_key(directory, key)
     self._door = door.Door(key.encode())
@@ -126,10 +128,11 @@ class _Cluster:
     """Has Ray place tasks; returns a node for each.
 
     Raises:
-      NoRoomError: Ray has not placed all of them in time, and places none.
+      NoRoomError: Ray had no room for all of them in time. None is placed.
     """
     with self._placing:
       if self._is_closing:
+        # The run ended while this waited for the lock.
         raise NoRoomError('The run has ended meanwhile.')
       placed = {name: self._reserve(name) for name in names}
       missing = self._await_room(placed)
@@ -140,7 +143,7 @@ class _Cluster:
       return [self._keep(name, group) for name, group in placed.items()]
 
   def _await_room(self, placed: Mapping[str, Any]) -> int:
-    """Waits for room; returns how many groups have none in time."""
+    """Waits for room; returns how many groups did not get any in time."""
     deadline = time.monotonic() + _PLACE_SECS
     waiting = list(placed.values())
     is_said = False
@@ -198,10 +201,10 @@ class _Cluster:
 
   def _free(self, name: str, actor, group: Any) -> None:
     with self._lock:
-      # Another actor may have the name by now.
+      # A later task of the same name may have another actor by now.
       if name in self._held and self._held[name][0] is actor:
         del self._held[name]
-        # Nothing can be given back to a cluster that does not answer.
+        # If the cluster does not answer, nothing can be given back to it.
         with contextlib.suppress(ray.exceptions.RayError):
           ray.kill(actor)
           ray.util.remove_placement_group(group)
@@ -233,7 +236,7 @@ class _Cluster:
 
 @ray.remote
 class _Keeper:
-  """Ray's part in a task: keeps a daemon where Ray has put it."""
+  """An actor of Ray that starts a task's daemon on the actor's node."""
 
   def __init__(self, command: Sequence[str]):
     daemon = subprocess.Popen(
@@ -247,14 +250,14 @@ class _Keeper:
 
     def watch() -> None:
       if daemon.wait():
-        # Ray starts another, here or elsewhere.
+        # Ray then starts another actor, here or elsewhere.
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 def _write_key(directory: str, key: str) -> str:
-  """Writes a key that only this user can read; returns the file's path."""
+  """Writes the daemon key for this user alone; returns the file's path."""
   path = os.path.join(directory, 'key')
   descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
   with open(descriptor, 'w') as f:

@@ -1,4 +1,4 @@
-"""Attacks a server: tries to have it create a file, without the run's key.
+"""Attacks a server: tries to have it create a file, without the call key.
 
 python -m tests.rpc.strangers PATH ADDRESS
 

@@ -1,4 +1,4 @@
-"""Calls between tasks behave like Courier's, and need the run's key."""
+"""Calls between tasks behave like Courier's, and need the run's call key."""
 
 import contextlib
 import os

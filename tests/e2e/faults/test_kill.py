@@ -24,7 +24,7 @@ _ROLES = (
   'counter/0',
 )
 
-# The counter listens only to those who have the run's key.
+# The counter listens only to clients that have the run's call key.
 _REPORT = """
 import sys
 from rpc import courier_stand_in
