@@ -1,4 +1,4 @@
-"""Starts interpreters with the search path for imports of this one."""
+"""Starts Python interpreters that have the same `sys.path` as this one."""
 
 import json
 import os
@@ -14,14 +14,14 @@ _CODE = (
 
 
 def save_paths(directory: str) -> None:
-  """Writes this interpreter's search path down for those that `command` starts.
+  """Saves this interpreter's `sys.path` for those that `command` starts.
 
-  They get the whole path in the same order, and the folder of `backends` itself
-  at the end. Launchpad's own workers reorder the path, so that an installed
-  package may hide one of the program's.
+  They get the same entries in the same order, and at the end the folder that
+  holds `backends`. Launchpad's own workers reorder the path, so an installed
+  package may hide a package of the program.
 
   Args:
-    directory: path of the folder to write it in.
+    directory: path of the folder for the file.
   """
   home = str(pathlib.Path(__file__).parents[2])
   paths = [os.path.abspath(path) for path in sys.path]
@@ -36,8 +36,9 @@ def command(module: str, directory: str, *args: str) -> list[str]:
 
   Args:
     module: the module's full name.
-    directory: the folder that `save_paths` wrote in; `argv[1]` there.
-    *args: `argv[2]` and so on.
+    directory: path of the folder that was passed to `save_paths`. It becomes
+      `argv[1]` of the new process.
+    *args: `argv[2]` and the following ones of the new process.
   """
   code = _CODE.format(module=module)
   return [sys.executable, '-c', code, directory, *args]

@@ -11,10 +11,14 @@ _MAX_DESCRIPTORS = 1
 
 
 class Channel:
-  """One end of a connection within one machine: one message a packet."""
+  """One end of a connection within a machine. Each packet is one message."""
 
   def __init__(self, descriptor: int):
-    """Takes over one end of a socket pair, by its file descriptor."""
+    """Uses one end of a socket pair, and closes it in `close`.
+
+    Args:
+      descriptor: the file descriptor of that end.
+    """
     self._socket = socket.socket(fileno=descriptor)
 
   def fileno(self) -> int:
@@ -23,11 +27,11 @@ class Channel:
   def send(
     self, message: messages.Message, descriptors: Sequence[int] = ()
   ) -> None:
-    """Sends a message, and file descriptors with it.
+    """Sends a message, with a file descriptor if there is one.
 
     Args:
-      message: the message; some 100 KB at most.
-      descriptors: at most one.
+      message: the message. Its JSON must not be larger than about 100 KB.
+      descriptors: the file descriptors to send with it; at most one.
 
     Raises:
       OSError: the other end is gone.
@@ -39,11 +43,11 @@ class Channel:
     """Waits for the next message.
 
     Returns:
-      The message, None if the other end is gone; and the descriptors that came
-      with it.
+      The message, or None if the other end is gone; and the file descriptors
+      that were sent with it.
 
     Raises:
-      MessageError: something came that is no message.
+      MessageError: the data received is not a message.
     """
     try:
       data, descriptors, _, _ = socket.recv_fds(
@@ -58,20 +62,24 @@ class Channel:
 
 
 def pair() -> tuple[Channel, int]:
-  """Returns one end, and the other end's descriptor for a child process."""
+  """Makes a connection to a child process.
+
+  Returns:
+    This process's end; and the file descriptor of the other end, for the child.
+  """
   ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
   return Channel(ours.detach()), theirs.detach()
 
 
 class Stream:
-  """One end of a connection by pipes, or by TCP: one message a line."""
+  """One end of a connection by pipes or by TCP. Each line is one message."""
 
   def __init__(self, reader: int, writer: int):
-    """Uses file descriptors, which the caller closes.
+    """Uses two file descriptors. The caller must close them later.
 
     Args:
-      reader: what comes from the other end.
-      writer: what goes there; may be the same.
+      reader: the file descriptor from which to read.
+      writer: the file descriptor to which to write; may equal `reader`.
     """
     self._reader = reader
     self._writer = writer
@@ -94,12 +102,11 @@ class Stream:
       raise ConnectionError(f'the other end is gone: {e}') from e
 
   def receive(self) -> list[messages.Message] | None:
-    """Waits for data.
+    """Waits for data from the other end.
 
     Returns:
-      The messages that are complete by then; None if the connection has ended.
-      It also counts as ended if it breaks, or if something comes that is no
-      message.
+      The messages that are complete now; None if the connection has ended. It
+      also counts as ended if it breaks or if the data are not messages.
     """
     try:
       chunk = os.read(self._reader, _MAX_BYTES)

@@ -1,19 +1,20 @@
-"""Sets a task's environment variables in a process that has imported already.
+"""Sets a task's environment variables after the libraries were imported.
 
-After a fork some variables come too late, since a library read them when it
-was imported. These take effect nevertheless:
+A forked task has the libraries that its parent imported. Some libraries read
+environment variables at import, so a variable that is set later has no effect.
+These variables take effect nevertheless:
 
 - `CUDA_VISIBLE_DEVICES`, `XLA_FLAGS`, `NPROC`, `TF_NUM_INTRAOP_THREADS`,
-  `TF_NUM_INTEROP_THREADS`: read when a backend starts, which has not happened
-  yet in a forked task.
+  `TF_NUM_INTEROP_THREADS`: JAX and TensorFlow read them when their backend
+  starts, and it has not started yet in a forked task.
 - `JAX_PLATFORMS` and the others that JAX reads at import: this module sets them
   in `jax.config`.
-- `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: this module sets them in each
-  loaded OpenBLAS.
+- `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`: this module sets the number of
+  threads in each loaded OpenBLAS library.
 
-`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and the like take effect only as part
-of `default_env`, which the parent of all forks has too, or with
-`start='spawn'`.
+`TF_CPP_MIN_LOG_LEVEL`, `PYTHON*`, `LD_*` and similar variables take effect in
+two cases only: in `default_env`, which the parent of all forks gets too, or
+with `start='spawn'`.
 """
 
 import ctypes
@@ -23,10 +24,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-# The parent of all forks imports with one thread in each of these, because a
-# process with threads must not fork. A task gets its own number back.
+# The parent of all forks sets these to 1 before it imports, because a process
+# with threads must not fork. `zygote_client.task_env` gives each task the
+# numbers that the launcher or the config has.
 THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
-# In a variable's value, this stands for the kind of the machine's processor.
+# In a variable's value, this text is replaced by a short hash that is the same
+# on machines with the same kind of processor.
 PROCESSOR = '{processor}'
 
 # The names under which NumPy's and SciPy's wheels export OpenBLAS's functions.
@@ -38,11 +41,11 @@ _OPENBLAS_NAMES = tuple(
 
 
 def merged(env: Mapping[str, str | None]) -> dict[str, str]:
-  """Returns this process's environment variables with changes.
+  """Returns this process's environment variables after changes are applied.
 
   Args:
-    env: the changes; None unsets a variable. `PROCESSOR` in a value is filled
-      in.
+    env: the changes; None unsets a variable. In a value, `PROCESSOR` is
+      replaced.
   """
   both = {**os.environ, **_filled_in(env)}
   return {name: value for name, value in both.items() if value is not None}
@@ -59,20 +62,20 @@ def _filled_in(env: Mapping[str, str | None]) -> dict[str, str | None]:
 
 @functools.cache
 def _processor() -> str:
-  """Returns a name for what this machine's processor can execute."""
+  """Returns a hash of the processor's model and instruction sets."""
   with open('/proc/cpuinfo') as f:
     lines = {line for line in f if line.startswith(('model name', 'flags'))}
   return hashlib.sha256(''.join(sorted(lines)).encode()).hexdigest()[:12]
 
 
 def apply(env: Mapping[str, str | None]) -> None:
-  """Sets the variables, also in the libraries that are loaded already.
+  """Sets environment variables, also in JAX and OpenBLAS if they are loaded.
 
   Args:
-    env: the variables' values; None unsets one.
+    env: the variables' values; None unsets a variable.
 
   Raises:
-    ValueError: JAX does not take one of the values.
+    ValueError: JAX does not accept one of the values.
   """
   env = _filled_in(env)
   values = merged(env)
@@ -98,11 +101,11 @@ def _update_jax(env: Mapping[str, str | None]) -> None:
     try:
       jax.config.update(option, _parse(text, jax.config.values[option]))
     except Exception as e:
-      raise ValueError(f'JAX does not take {name}={text!r}: {e}') from e
+      raise ValueError(f'JAX does not accept {name}={text!r}: {e}') from e
 
 
 def _parse(text: str | None, current: object) -> object:
-  """Returns a variable's text as a value of the current value's type."""
+  """Converts a variable's text to the type of the option's current value."""
   if text is None:
     return None
   if isinstance(current, bool):
@@ -113,12 +116,15 @@ def _parse(text: str | None, current: object) -> object:
 
 
 def openblas(function: str) -> list[Callable[..., int]]:
-  """Returns a function of every loaded OpenBLAS library.
+  """Looks up one function in every loaded OpenBLAS library.
 
-  NumPy and SciPy have one each.
+  NumPy and SciPy each load a library of their own.
 
   Args:
     function: the name of the function, such as `set_num_threads`.
+
+  Returns:
+    The function of each library.
   """
   with open('/proc/self/maps') as f:
     paths = {line.split(maxsplit=5)[-1].strip() for line in f}

@@ -1,4 +1,4 @@
-"""The addresses of tasks, and the pipe by which tasks stop the launcher."""
+"""Addresses of tasks, and the pipe by which tasks ask the launcher to stop."""
 
 import contextlib
 import errno
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 import launchpad as lp
 
-# The environment variable of a task that has the path of its node's
-# `StopListener`.
+# The name of an environment variable. In a task, it holds the path of the pipe
+# of its node's `StopListener`.
 STOP_PATH = 'LAUNCHPAD_STOP_PATH'
 
-# Gets the addresses that a task's function holds while that is pickled.
+# While a task's function is pickled, the addresses in it are added here.
 _pickled: list['FixedAddress'] = []
 
 
 class FixedAddress(lp.AbstractAddressBuilder):
-  """An address known before launch, whose task may move to another node."""
+  """An address known before launch. It changes if its task changes nodes."""
 
   def __init__(self, address: str):
     self._address = address
@@ -26,7 +26,7 @@ class FixedAddress(lp.AbstractAddressBuilder):
     return self._address
 
   def move(self, address: str) -> None:
-    """Changes the address in what is pickled from now on."""
+    """Changes the address; functions pickled from now on have the new one."""
     self._address = address
 
   def __getstate__(self):
@@ -36,18 +36,18 @@ class FixedAddress(lp.AbstractAddressBuilder):
 
 @contextlib.contextmanager
 def noting_addresses() -> Iterator[list[FixedAddress]]:
-  """Yields a list that gets the addresses which are pickled meanwhile."""
+  """Yields a list. The addresses pickled within the context are added to it."""
   _pickled.clear()
   yield _pickled
 
 
 class ReservedPorts:
-  """Ports of this machine, kept for one run.
+  """Ports of this machine that are reserved for one run.
 
-  Each is held by a socket which is bound but never listens. The kernel then
-  gives the port to no other process while its server restarts, and programs
-  that run beside this one get other ports. Yet the server itself can bind it,
-  since gRPC's and Python's servers set SO_REUSEADDR.
+  A socket holds each port: it is bound to the port but never listens. So the
+  kernel does not give the port to another process while the port's server
+  restarts, and other programs get other ports. The server itself can still bind
+  the port, because gRPC's and Python's servers set SO_REUSEADDR.
   """
 
   def __init__(
@@ -55,18 +55,19 @@ class ReservedPorts:
     host: str = '127.0.0.1',
     interface: str = '127.0.0.1',
   ):
-    """Reserves none yet.
+    """Reserves no port yet.
 
     Args:
-      host: the address at which tasks reach this machine.
-      interface: the address whose ports are taken; empty for all addresses.
+      host: the name or IP address at which tasks reach this machine.
+      interface: the IP address to which the ports are bound; empty for all
+        addresses.
     """
     self._host = host
     self._interface = interface
     self._sockets = []
 
   def reserve(self) -> FixedAddress:
-    """Takes one more port and returns its address, `host:port`."""
+    """Reserves one more port and returns its address, `host:port`."""
     holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -81,22 +82,24 @@ class ReservedPorts:
 
 
 class FifoStopper:
-  """What `lp.stop()` calls in a task: asks the launcher of its run to stop it.
+  """`lp.stop()` calls it in a task. It asks the launcher to stop the run.
 
-  It writes into a named pipe in the run's private directory. Launchpad signals
-  the launcher's pid instead, which may belong to another process by then.
+  It writes into a named pipe in the run's private directory. Launchpad itself
+  sends a signal to the launcher's pid, but this pid may belong to another
+  process by then.
   """
 
   def __init__(self, path: str):
     self._path = path
 
   def __call__(self, mark_as_completed: bool = False) -> None:
-    del mark_as_completed  # Launchpad's signature; it ignores it locally too.
+    # Launchpad passes it. Its local launchers ignore it too.
+    del mark_as_completed
     try:
       pipe = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as e:
       if e.errno in (errno.ENXIO, errno.ENOENT):
-        return  # The launcher is gone, and with it the program.
+        return  # The launcher is gone, so the program is ending already.
       raise
     try:
       os.write(pipe, b's')
@@ -105,18 +108,18 @@ class FifoStopper:
 
 
 class NodeStopper:
-  """What `lp.stop()` calls in a task of several nodes: asks its daemon."""
+  """Like `FifoStopper`, in a run on several nodes: asks the node's daemon."""
 
   def __call__(self, mark_as_completed: bool = False) -> None:
     FifoStopper(os.environ[STOP_PATH])(mark_as_completed)
 
 
 class StopListener:
-  """The reading end of `FifoStopper`: the launcher's, or a node daemon's."""
+  """The end of the pipe that the launcher, or a node's daemon, reads."""
 
   def __init__(self, path: str):
     os.mkfifo(path, 0o600)
-    # Open for writing too, so that it never reads as closed.
+    # Also open for writing: a pipe without writers reads as closed.
     self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     self.stopper = FifoStopper(path)
 
@@ -124,7 +127,7 @@ class StopListener:
     return self._pipe
 
   def clear(self) -> None:
-    """Drops the requests that came so far."""
+    """Drops the requests received so far."""
     os.read(self._pipe, 4096)
 
   def close(self) -> None:

@@ -1,7 +1,8 @@
 """The messages between a launcher, its nodes' daemons, zygotes and tasks.
 
-Each kind of message is a class here. On the way one is a JSON object: the name
-of its class as `kind`, and its fields. All ends are of one version.
+Each kind of message is a class here. A message is sent as a JSON object, with
+the name of its class as `kind` and with its fields. All processes of a run have
+the same version of this file.
 
 launcher -> zygote: Setup first, then Order and Signal
 zygote -> launcher: Ready or Failed first, then Started and Exited
@@ -14,13 +15,13 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 
-# The exit code of a task that a restart would not help: `EX_DATAERR` of the
-# system's sysexits.h. It ends the run, even if restarts are left.
+# The exit code of a task that would fail again after a restart: `EX_DATAERR` of
+# sysexits.h. It ends the run, even if restarts are left.
 ENDS_RUN = 65
 
 
 class MessageError(ValueError):
-  """Something came that is no message of these kinds."""
+  """The data received are not a message of one of these kinds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Setup(Message):
   Attributes:
     launcher: the pid of the launcher.
     preload: names of the modules to import.
-    fork: whether to fork the tasks off itself, instead of starting an
-      interpreter for each.
+    fork: whether the zygote forks the tasks off itself; if not, it starts a new
+      interpreter for each task.
   """
 
   launcher: int
@@ -50,10 +51,11 @@ class NodeSetup(Message):
 
   Attributes:
     host: the address at which other nodes reach this one.
-    gpus: by task, the number of accelerators that it gets, if it gets any.
+    gpus: for each task's name, the number of accelerators that the task gets.
+      Tasks without an accelerator are left out.
     preload: as in `Setup`.
     fork: as in `Setup`.
-    env: environment variables that all tasks share; None unsets one.
+    env: environment variables that all tasks share; None unsets a variable.
   """
 
   host: str
@@ -65,16 +67,18 @@ class NodeSetup(Message):
 
 @dataclasses.dataclass(frozen=True)
 class Order(Message):
-  """Asks for the process of a task, and tells the process what to be.
+  """Asks a zygote to start a task's process, and tells the process what to run.
 
   Attributes:
     task: the task's name, `label/index`.
-    function_path: path of the file of the pickled function.
-    error_path: path of the file for the traceback of what the function raises.
+    function_path: path of the file with the task's pickled function.
+    error_path: path of the file for the traceback if the function raises an
+      error.
     flags: absl flags, as on a command line.
-    env: environment variables; None unsets one.
-    interface: the address that its servers listen on; empty for all.
-    ports: the ports whose servers other machines must not reach.
+    env: environment variables; None unsets a variable.
+    interface: the IP address on which the task's Courier servers listen; empty
+      for all addresses.
+    ports: the numbers of the task's ports that other machines must not reach.
   """
 
   task: str
@@ -88,7 +92,14 @@ class Order(Message):
 
 @dataclasses.dataclass(frozen=True)
 class Signal(Message):
-  """Asks to signal a task's process; SIGKILL goes to its whole session."""
+  """Asks to send a signal to a task's process.
+
+  SIGKILL goes to all processes of the task's session.
+
+  Attributes:
+    task: the task's name.
+    signum: the signal's number.
+  """
 
   task: str
   signum: int
@@ -96,12 +107,12 @@ class Signal(Message):
 
 @dataclasses.dataclass(frozen=True)
 class Reserve(Message):
-  """Asks a daemon to take one more port of its node."""
+  """Asks a daemon to reserve one more port of its node."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Leave(Message):
-  """Tells a daemon that the run needs its node no more."""
+  """Tells a daemon that the run no longer needs its node."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,8 +120,8 @@ class Ready(Message):
   """Says that a zygote has imported its modules.
 
   Attributes:
-    reason_not_to_fork: why it cannot fork tasks though it should; None if it
-      can, or should not.
+    reason_not_to_fork: why the zygote cannot fork tasks, although it was told
+      to; None if it can, or if it was not told to.
   """
 
   reason_not_to_fork: str | None
@@ -121,8 +132,8 @@ class Failed(Message):
   """Says that a zygote could not import its modules, or that a node is lost.
 
   Attributes:
-    error: the traceback, or what happened.
-    node: the name of the node; None for the zygote of this machine.
+    error: the traceback, or a sentence that says what happened.
+    node: the name of the node; None if a zygote itself sends the message.
   """
 
   error: str
@@ -143,7 +154,8 @@ class Exited(Message):
 
   Attributes:
     task: the task's name.
-    exit_code: minus the number of the signal, if a signal ended it.
+    exit_code: the exit code of the process; minus the signal's number if a
+      signal ended it.
   """
 
   task: str
@@ -163,7 +175,7 @@ class Lines(Message):
 
   Attributes:
     task: the task's name; None for the zygote.
-    lines: the lines, without their ends.
+    lines: the lines, without newlines at their ends.
   """
 
   task: str | None
@@ -177,11 +189,11 @@ class StopCalled(Message):
 
 @dataclasses.dataclass(frozen=True)
 class NodeLost(Message):
-  """Says that a node is lost whose place another will take.
+  """Says that a node is lost, and that another node will replace it.
 
   Attributes:
-    tasks: the names of its tasks.
-    error: how it was lost.
+    tasks: the names of the lost node's tasks.
+    error: a sentence that says how the node was lost.
   """
 
   tasks: Sequence[str]
@@ -190,12 +202,12 @@ class NodeLost(Message):
 
 @dataclasses.dataclass(frozen=True)
 class NodeReplaced(Message):
-  """Says that another node has taken the place of a lost one.
+  """Says that another node has replaced a lost one.
 
   Attributes:
-    tasks: the names of the tasks.
-    addresses: the addresses that their old ones have become, in the order in
-      which those were reserved.
+    tasks: the names of the lost node's tasks.
+    addresses: the new addresses of these tasks, in the order in which their old
+      addresses were reserved.
   """
 
   tasks: Sequence[str]
@@ -206,26 +218,27 @@ _KINDS = {kind.__name__: kind for kind in Message.__subclasses__()}
 
 
 def encode(message: Message) -> bytes:
-  """Returns a message as one line of JSON, without the line's end."""
+  """Returns a message as one line of JSON, without a newline."""
   fields = dataclasses.asdict(message)
   return json.dumps({'kind': type(message).__name__, **fields}).encode()
 
 
 def decode(data: bytes | str) -> Message:
-  """Returns the message that `encode` made into JSON.
+  """Returns the message that `encode` has encoded.
 
   Raises:
-    MessageError: it is of no known kind, or lacks a field.
+    MessageError: the data are not a message of a known kind, or do not have
+      exactly its fields.
   """
   try:
     fields = json.loads(data)
     kind = _KINDS[fields.pop('kind')]
     names = {field.name for field in dataclasses.fields(kind)}
   except (ValueError, KeyError, TypeError, AttributeError) as e:
-    raise MessageError(f'no message: {_short(data)}') from e
+    raise MessageError(f'this is not a message: {_short(data)}') from e
   if names != set(fields):
     raise MessageError(
-      f'{kind.__name__} has the fields {sorted(names)}, got {_short(data)}'
+      f'{kind.__name__} has the fields {sorted(names)}, but got {_short(data)}'
     )
   return kind(**fields)
 

@@ -1,10 +1,11 @@
 """Keeps other machines off the servers of a run on one machine.
 
-Reverb listens on all interfaces and cannot be told otherwise. A socket that is
-bound to the loopback device hears that device alone, even if it listens already
-when it is bound, and any user may bind it. So a thread of each task looks for
-the sockets that listen on the task's ports, and binds them. It closes the
-connections that other machines have made before.
+Reverb listens on all interfaces, and no option changes that. But a socket that
+is bound to the loopback device accepts connections from this machine only. It
+can be bound even when it listens already, and any user may bind it. So a thread
+of each task looks for the sockets that listen on the task's ports, and binds
+them to the loopback device. It also closes the connections that other machines
+made before that.
 """
 
 import contextlib
@@ -19,27 +20,29 @@ _LOOPBACK = b'lo\0'
 _NAME_BYTES = 16
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _LOOK_SECS = 0.02
-# Seconds in which a server accepts the connections made before it was bound.
+# Within these seconds, a server accepts the connections that were made before
+# its socket was bound. The thread keeps looking for them.
 _SETTLE_SECS = 2.0
 
 
 def check() -> None:
-  """Tries on one socket what `watch` does.
+  """Tries to bind a socket as `watch` does.
 
   Raises:
-    OSError: this machine does not allow it.
+    OSError: this machine's kernel does not allow it.
   """
   with socket.create_server(('', 0)) as server:
     _close_to_others(server)
 
 
 def watch(ports: Collection[int]) -> None:
-  """Has this process's servers on these ports hear this machine alone.
+  """Keeps other machines off this process's servers on these ports.
 
-  Returns at once; a thread guards each port as soon as a server listens there.
+  It returns at once. A thread guards each port as soon as a server listens on
+  it.
 
   Args:
-    ports: the ports.
+    ports: the ports' numbers.
   """
   if ports:
     threading.Thread(
@@ -56,13 +59,13 @@ def _watch(ports: Collection[int]) -> None:
 
 
 def guard(ports: Collection[int]) -> set[int]:
-  """Guards the servers that listen on these ports now.
+  """Guards those of these ports on which a server listens now.
 
   Args:
-    ports: the ports.
+    ports: the ports' numbers.
 
   Returns:
-    The ports on which a server listens that hears this machine alone.
+    The ports on which a server listens and that only this machine can reach.
   """
   guarded = set()
   strangers = []
@@ -78,7 +81,7 @@ def guard(ports: Collection[int]) -> set[int]:
       guarded.add(port)
     elif _is_from_elsewhere(sock):
       strangers.append(sock.dup())
-  # Last, when no more of them can connect.
+  # They are closed last: no other machine can connect any more now.
   for sock in strangers:
     with sock, contextlib.suppress(OSError):
       sock.shutdown(socket.SHUT_RDWR)
@@ -86,9 +89,9 @@ def guard(ports: Collection[int]) -> set[int]:
 
 
 def _own_sockets() -> Iterator[socket.socket]:
-  """Yields a copy of each of this process's sockets, and closes the copy."""
+  """Yields a duplicate of each of this process's sockets, then closes it."""
   for name in os.listdir('/proc/self/fd'):
-    # It may be closed meanwhile, and its number used for another file.
+    # Meanwhile the socket may be closed, and another file may get its number.
     with contextlib.suppress(OSError):
       if not os.readlink(f'/proc/self/fd/{name}').startswith('socket:'):
         continue
@@ -108,7 +111,7 @@ def _is_from_elsewhere(sock: socket.socket) -> bool:
   try:
     host, *_ = sock.getpeername()
   except OSError:
-    return False  # It only holds the port, and is not connected.
+    return False  # This socket is not connected; it only reserves the port.
   return not _is_loopback(host)
 
 

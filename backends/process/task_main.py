@@ -1,4 +1,4 @@
-"""The process of one task: runs its function, and ends when asked to."""
+"""The process of one task: it runs the task's function and stops on request."""
 
 import gc
 import os
@@ -19,17 +19,18 @@ from backends.process import env_vars, messages, port_guard
 from rpc import courier_stand_in
 from system import linux, stacks, stops
 
-# Files whose frames are left out at the head of a traceback.
+# Frames of these files are left out at the beginning of a traceback.
 _MACHINERY = (__file__, app.__file__, node.__file__)
-# Seconds that a process which was asked to stop, and whose function has
-# returned, has to end.
+# If the process was asked to stop, it must end within these seconds after its
+# function has returned.
 _LEAVE_SECS = 3.0
 
 
 def renew_randomness() -> None:
-  """Gives a forked process random numbers that are not its siblings'.
+  """Seeds NumPy anew, so that forked processes draw different random numbers.
 
-  Python's own `random` renews itself after a fork; NumPy's global state stays.
+  A fork copies NumPy's global random state. Python's own `random` seeds itself
+  anew after a fork.
   """
   numpy = sys.modules.get('numpy')
   if numpy is not None:
@@ -40,10 +41,10 @@ def run(order: messages.Order) -> NoReturn:
   """Runs the task's function, then ends the process.
 
   Args:
-    order: the task's order. The traceback of what its function raises goes to
-      standard error and to the file at `order.error_path`. If the error has a
-      true attribute `ends_run`, a restart would raise it again, so that the
-      process asks for none.
+    order: the task's order. If the function raises an error, its traceback is
+      written to standard error and to the file `order.error_path`. If the error
+      has an attribute `ends_run` that is true, the exit code is
+      `messages.ENDS_RUN`: a restart would not help, so the run ends.
   """
   sys.stdout.reconfigure(line_buffering=True)
   sys.argv = [order.task]
@@ -60,7 +61,8 @@ def run(order: messages.Order) -> NoReturn:
     sys.stderr.write(text)
     with open(order.error_path, 'w') as f:
       f.write(text)
-  gc.collect()  # A file in a cycle of references is flushed and closed.
+  # Flushes and closes files that are part of a reference cycle.
+  gc.collect()
   stops.leave(exit_code)
 
 
@@ -70,9 +72,9 @@ def _run_function(order: messages.Order) -> None:
   courier_stand_in.install(
     os.path.dirname(order.function_path), order.interface
   )
-  # Loaded before the flags are parsed, because the modules that it needs may
-  # define some. No variable keeps it, so that what it made is finalized when it
-  # returns.
+  # The function is loaded before the flags are parsed, because the modules that
+  # it needs may define flags. No variable keeps the function, so its objects
+  # are finalized when it returns.
   with open(order.function_path, 'rb') as f:
     functions = [pickle.load(f)]
   app.run(
@@ -83,10 +85,10 @@ def _run_function(order: messages.Order) -> None:
 
 
 def _run_as_node(name: str, function: Callable[[], Any]) -> None:
-  # absl has named the process after the part behind the slash.
+  # absl has set the process's name to the part after the slash.
   linux.set_name(name)
-  # The launcher keeps the time of grace. Launchpad's own alarm would kill this
-  # process at a moment of its own.
+  # The launcher kills this process at the end of the grace period. Launchpad's
+  # own alarm, which could kill it earlier, is turned off.
   flags.FLAGS.lp_termination_notice_secs = -1
   manager = worker_manager.WorkerManager(register_in_thread=True)
   _stop_in_thread(manager)
@@ -101,25 +103,26 @@ def _run_as_node(name: str, function: Callable[[], Any]) -> None:
 
 
 def _leave_soon(exit_code: int) -> None:
-  """Ends this process even if a thread, or a library, does not let it end."""
+  """Ends this process soon, even if a thread or a library blocks its exit."""
   timer = threading.Timer(_LEAVE_SECS, os._exit, [exit_code])
   timer.daemon = True
   timer.start()
 
 
 def _stop_in_thread(manager: worker_manager.WorkerManager) -> None:
-  """Has SIGTERM stop the node from a thread, and not from the main thread.
+  """Makes a thread, not the main thread, stop the node on SIGTERM.
 
-  Python's handlers run in the main thread alone, which may be inside C++ code.
-  Or it is inside `lp.wait_for_stop` and holds the lock of the event that
-  Launchpad's handler sets: the handler would wait for that lock for ever.
+  Python runs signal handlers only in the main thread. This thread may be inside
+  C++ code, and the handler would have to wait. Or it may be inside
+  `lp.wait_for_stop` and hold the lock of the event that Launchpad's handler
+  sets. Then the handler would wait for that lock for ever.
 
   Args:
-    manager: the node's worker manager, which has set Launchpad's handler.
+    manager: the node's worker manager. It has installed Launchpad's handler.
   """
   reader, writer = socket.socketpair()
   writer.setblocking(False)
-  # Python writes each signal there, also while no handler can run.
+  # Python writes each signal's number there, even while no handler can run.
   signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
   signal.signal(signal.SIGTERM, lambda *_: None)
 
@@ -140,5 +143,5 @@ def _format(error: BaseException) -> str:
 
 
 def main() -> None:
-  """Entry of a spawned process: `argv[2]` holds its order, encoded."""
+  """Runs a spawned process. `argv[2]` holds its order, encoded as JSON."""
   run(messages.decode(sys.argv[2]))

@@ -1,12 +1,13 @@
-"""The process that all tasks of a run descend from.
+"""The zygote: the parent process of all tasks of a run on one machine.
 
-It imports heavy modules once and forks the tasks, so that a task starts in a
-fraction of a second. It also makes sure that nothing is left of a run: it
-adopts orphans, and kills all its descendants when the launcher is gone.
+It imports large modules once and then forks the tasks, so that a task starts in
+a fraction of a second. It also makes sure that no process of a run is left: it
+adopts orphaned processes, and kills all its descendants when the launcher is
+gone.
 
-It must stay clean enough to fork: one thread, no client, no server, no JAX
-backend. If the modules that it was told to import start threads, it says so and
-starts an interpreter for each task, as with `start='spawn'`.
+A fork is safe only if the zygote has one thread, and no client, server or JAX
+backend. If the modules that it imports start threads, it reports this and
+starts a new interpreter for each task, as with `start='spawn'`.
 """
 
 import contextlib
@@ -27,25 +28,25 @@ import psutil
 from backends.process import bootstrap, channels, env_vars, messages
 from system import linux
 
-# Seconds that killed processes may take to vanish.
+# Killed processes must have ended within these seconds.
 _REAP_SECS = 5.0
 
 
 class Zygote:
-  """Starts, signals and reaps tasks as the launcher asks.
+  """Starts, signals and reaps the processes of tasks for the launcher.
 
-  `serve` returns twice, as fork does: in the zygote it returns None, at the
-  end; in each forked task it returns the order of that task.
+  `serve` returns in several processes, as `os.fork` does. In the zygote it
+  returns None at the end. In each forked task it returns the task's order.
   """
 
   def __init__(self, channel: channels.Channel, directory: str, fork: bool):
-    """Takes signals of ended children from now on.
+    """Handles the signals of ended child processes from now on.
 
     Args:
       channel: the connection with the launcher.
       directory: path of the run's private folder.
-      fork: whether a fork becomes the task itself, instead of an interpreter
-        that starts anew.
+      fork: whether the forked process itself runs the task; if not, it becomes
+        a new interpreter, which runs the task.
     """
     self._channel = channel
     self._directory = directory
@@ -56,7 +57,7 @@ class Zygote:
     self._wakeup.setblocking(False)
     writer.setblocking(False)
     self._wakeup_writer = writer
-    # A fork has it blocked until it can answer a request to stop.
+    # A forked task keeps SIGTERM blocked until it can handle a request to stop.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer.fileno())
@@ -120,7 +121,7 @@ class Zygote:
     return order
 
   def _become_interpreter(self, order: messages.Order) -> NoReturn:
-    # An interpreter that still imports has nothing to save.
+    # SIGTERM may end an interpreter that still imports: it has nothing to save.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     command = bootstrap.command(
       'backends.process.task_main',
@@ -131,8 +132,8 @@ class Zygote:
 
   def _reap(self) -> None:
     while True:
-      # It stays unreaped until its session is dead, so that its pid, which
-      # names the session, cannot be given to another process.
+      # The process is reaped only after its session is killed. Until then, no
+      # other process can get its pid, which is also the session's id.
       with contextlib.suppress(ChildProcessError):
         dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if dead is not None:
@@ -146,21 +147,21 @@ class Zygote:
   def _report(self, pid: int, exit_code: int) -> None:
     task = self._tasks.pop(pid, None)
     if task is not None:
-      # If the launcher is gone, the next receive shows it.
+      # If the launcher is gone, the next `receive` reports it.
       with contextlib.suppress(OSError):
         self._channel.send(messages.Exited(task, exit_code))
 
   def _kill_descendants(self) -> None:
     deadline = time.monotonic() + _REAP_SECS
     myself = psutil.Process()
-    # Again and again: killing a parent brings its children here.
+    # Repeated, because the children of a killed process become this one's.
     while children := myself.children(recursive=True):
       for child in children:
         with contextlib.suppress(psutil.NoSuchProcess):
           child.kill()
       self._reap()
       if time.monotonic() > deadline:
-        raise TimeoutError(f'These processes do not die: {children}')
+        raise TimeoutError(f'These processes do not end: {children}')
       time.sleep(0.01)
 
 
@@ -170,28 +171,28 @@ def _reason_not_to_fork() -> str | None:
     return f'it has {len(names)} threads ({", ".join(names)})'
   bridge = sys.modules.get('jax._src.xla_bridge')
   if bridge is not None and bridge.backends_are_initialized():
-    return 'a JAX backend is up'
+    return 'it has started a JAX backend'
   return None
 
 
 def _load(modules: Sequence[str]) -> None:
   for name in ('backends.process.task_main', *modules):
     importlib.import_module(name)
-  # What lives now lives as long as the process: out of the collector's reach,
-  # its pages stay shared between the forks.
+  # The objects that exist now live as long as the process. The garbage
+  # collector ignores them from now on, so that the forks share their memory.
   gc.collect()
   gc.freeze()
 
 
 def main() -> None:
-  """Entry: `argv` holds the run's directory and the launcher's socket."""
+  """Runs the zygote. `argv` holds the run's folder and its socket's number."""
   directory, channel = sys.argv[1], channels.Channel(int(sys.argv[2]))
   setup, _ = channel.receive()
   if setup is None:
     return
   # While this process imports, it cannot notice that the launcher is gone.
   linux.die_with_parent(setup.launcher)
-  # The launcher handles them, also when they are sent to a whole job.
+  # Only the launcher handles these signals, even if all processes get them.
   for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(signum, signal.SIG_IGN)
   linux.set_name('zygote')
@@ -209,7 +210,7 @@ def main() -> None:
   fork = setup.fork and reason is None
   order = Zygote(channel, directory, fork).serve()
   if order is not None:
-    # A process that may fork has it loaded already; another never runs it.
+    # `_load` has imported this module already, if tasks are forked.
     task_main = importlib.import_module('backends.process.task_main')
     task_main.renew_randomness()
     task_main.run(order)

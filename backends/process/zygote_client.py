@@ -1,4 +1,4 @@
-"""The launcher's side of the zygote: starts it, talks to it, and ends it."""
+"""The launcher's side of the zygote: starts, commands and ends it."""
 
 import contextlib
 import os
@@ -10,17 +10,17 @@ from system import children, line_reader, linux, private_folder
 
 _END_SECS = 10.0
 _MARKER = 'LAUNCHPAD_LOCAL_RUN'
-# gRPC would send connections within this machine to a proxy as well.
+# Without this, gRPC would use a proxy for connections within this machine too.
 _NO_PROXY = '127.0.0.1,localhost'
 
 
 class ZygoteClient:
-  """Starts a zygote, talks to it, and ends it with all its descendants.
+  """Starts a zygote, sends it orders, and ends it with all its descendants.
 
-  It is a `supervision.machines.Zygote`, which says what each method is for.
+  It is a `supervision.machines.Zygote`, which describes the methods.
   """
 
-  # Seconds that the imports may take.
+  # Seconds from the start in which the zygote must have imported its modules.
   ready_secs = 300.0
 
   def __init__(
@@ -30,13 +30,13 @@ class ZygoteClient:
     fork: bool,
     env: Mapping[str, str | None],
   ):
-    """Starts the process; it sends `Ready` when it has imported.
+    """Starts the zygote. It sends `Ready` when it has imported its modules.
 
     Args:
       directory: path of the run's private folder.
-      preload: names of the modules that it imports.
-      fork: whether it forks the tasks off itself.
-      env: environment variables that all tasks share; None unsets one.
+      preload: names of the modules that the zygote imports.
+      fork: whether the zygote forks the tasks off itself.
+      env: environment variables that all tasks share; None unsets a variable.
     """
     self._marker = f'{_MARKER}={directory}'
     self.channel, theirs = channels.pair()
@@ -76,12 +76,12 @@ class ZygoteClient:
     """Does nothing: the zygote serves all tasks until the run's end."""
 
   def release(self, task: str) -> None:
-    """Does nothing: nothing is kept of a task here."""
+    """Does nothing: this class stores nothing about a task."""
 
   def _send(
     self, message: messages.Message, descriptors: Sequence[int] = ()
   ) -> None:
-    # If the zygote is gone, the next `receive` says so.
+    # If the zygote is gone, the next `receive` reports it.
     with contextlib.suppress(ConnectionError):
       self.channel.send(message, descriptors)
 
@@ -97,7 +97,7 @@ class ZygoteClient:
       linux.kill_marked(self._marker)
 
   def discard(self) -> None:
-    """Ends it even if it is not ready; does nothing after `close`."""
+    """Ends the zygote, even if it is not ready. Does nothing after `close`."""
     if self._process.returncode is None:
       self.close(ready=False)
       self.reader.close()
@@ -108,7 +108,7 @@ def _zygote_env(
 ) -> dict[str, str]:
   env = env_vars.merged(changes)
   env[_MARKER] = directory
-  # What tasks leave there is removed with the folder.
+  # Temporary files that tasks leave are removed with the run's folder.
   env['TMPDIR'] = private_folder.temporary(directory)
   env['no_proxy'] = ','.join(filter(None, [env.get('no_proxy'), _NO_PROXY]))
   for name in env_vars.THREAD_COUNTS:
@@ -118,10 +118,10 @@ def _zygote_env(
 
 
 def task_env(env: Mapping[str, str | None]) -> dict[str, str | None]:
-  """Returns the variables that a task sets on top of the zygote's.
+  """Returns the environment variables that a task sets on top of the zygote's.
 
   Args:
-    env: the task's own variables; None unsets one.
+    env: the task's own variables; None unsets a variable.
   """
   counts = {n: os.environ.get(n, '1') for n in env_vars.THREAD_COUNTS}
   return {**counts, **env}

@@ -40,11 +40,11 @@ def test_the_examples_have_each_kind_of_message():
 @pytest.mark.parametrize(
   'data, error',
   [
-    (b'Segmentation fault', 'no message'),
-    (b'[]', 'no message'),
-    (b'{}', 'no message'),
-    (b'{"kind": "Message"}', 'no message'),
-    (b'{"kind": "Destroy"}', 'no message.*Destroy'),
+    (b'Segmentation fault', 'not a message'),
+    (b'[]', 'not a message'),
+    (b'{}', 'not a message'),
+    (b'{"kind": "Message"}', 'not a message'),
+    (b'{"kind": "Destroy"}', 'not a message.*Destroy'),
     (b'{"kind": "Exited", "task": "a/0"}', 'Exited has the fields'),
     (b'{"kind": "Leave", "now": 1}', 'Leave has the fields'),
   ],
