@@ -1,11 +1,11 @@
-"""Trains an agent as one distributed program; verbs do the rest.
+"""Trains an agent as one distributed program, or does what a verb says.
 
 python launch.py --num_actors=2 --agent=sac --env=gym:Pendulum-v1
 python launch.py status runs/x
 python launch.py --help
 
-`cli/command.py` lists the verbs, each a file in `cli/verbs/`; the flags of
-training are in `cli/training_flags.py`.
+`cli/command.py` lists the verbs, and each is a file in `cli/verbs/`. The flags
+of training are in `cli/training_flags.py`.
 """
 
 import sys
@@ -19,12 +19,12 @@ def main() -> None:
   stops.begin()
   streams.begin()
   if sys.argv[1:] == ['doctor']:
-    # It says what is wrong with an installation that nothing else can use.
+    # It comes first, since it must run even if packages cannot be imported.
     from tools import doctor
 
     stops.leave(doctor.main())
   check.check()
-  # Only now: imports take long, and may be interrupted.
+  # Imported after `stops.begin`, so that Ctrl-C ends these slow imports.
   from absl import app
 
   from cli import command

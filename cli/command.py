@@ -1,13 +1,14 @@
-"""Reads a command line, has its verb act, and turns errors into sentences.
+"""Reads a command line, runs its verb, and prints errors as sentences.
 
-A verb is a line in `VERBS` and a module in `cli/verbs/`, which is imported when
-the verb is typed and has two functions:
+Each verb has a line in `VERBS` and a module in `cli/verbs/`. The module is
+imported when its verb is typed, and has two functions:
 
-  add_arguments(parser): adds its arguments and flags to a parser of argparse
+  add_arguments(parser): adds the verb's arguments and flags to an argparse
+    parser
   run(arguments) -> int: does what the verb says, and returns the exit code
 
-Training is a verb, too, and may be left out. absl parses its flags, since
-Launchpad, JAX and Acme define theirs there.
+If no verb is typed, the verb is `train`. absl parses the flags of training,
+since Launchpad, JAX and Acme define their flags with absl.
 """
 
 import argparse
@@ -30,10 +31,10 @@ from programs import own_modules
 from run_files import damage, screen
 
 VERBS = {
-  'train': 'train an agent; flags without a verb do so, too',
+  'train': 'train an agent; this is the verb if you type none',
   'status': 'show what a run is doing, and who waits for whom',
   'stop': 'stop a run, and wait until it has ended',
-  'scale': 'have a run go on with more or fewer actors',
+  'scale': 'change the number of actors of a run that goes on',
   'report': 'write a page that compares runs',
   'export': "write a run's policy, from its newest checkpoint",
   'evaluate': "play a run's policy, and film it",
@@ -42,7 +43,7 @@ VERBS = {
   'doctor': 'say what is wrong with this machine or its packages',
 }
 _TRAIN = 'train'
-# Words that a person may take for flags of training, and the verbs to type.
+# Flags that a person may try, and the verbs to type instead.
 _VERB_OF_FLAG = {
   **{verb.replace('-', '_'): verb for verb in VERBS if verb != _TRAIN},
   'episodes': 'evaluate',
@@ -58,7 +59,7 @@ class Command(NamedTuple):
   """What a command line asks for.
 
   Attributes:
-    act: does it, and returns the exit code.
+    act: a function that does it and returns the exit code.
     run_dirs: the run directories that the command line names.
   """
 
@@ -70,11 +71,11 @@ def parse(argv: Sequence[str]) -> Command:
   """Returns what a command line asks for.
 
   Args:
-    argv: the command line, the name of the program first.
+    argv: the words of the command line; the first is the program's name.
 
   Raises:
-    SystemExit: the command line asks for help, which is printed, or is wrong,
-      which is said in one sentence.
+    SystemExit: the help was printed, or the command line is wrong and one
+      sentence was printed that says why.
   """
   program, words = pathlib.Path(argv[0]).name, argv[1:]
   try:
@@ -90,7 +91,7 @@ def parse(argv: Sequence[str]) -> Command:
 def run(command: Command) -> int:
   """Does what a command line asks for; returns the exit code.
 
-  What a user can mend is one sentence on standard error.
+  An error that a user can mend is printed as one sentence on standard error.
   """
   try:
     return command.act()
@@ -118,7 +119,7 @@ def _parse_verb(program: str, name: str, words: Sequence[str]) -> Command:
       sys.exit()
     arguments = _parse_training(program, words)
   else:
-    # Libraries read absl's flags; the verbosity has them log warnings alone.
+    # Libraries read absl's flags. At this verbosity they log only warnings.
     flags.FLAGS([program, '--verbosity=-1'])
     arguments = parser.parse_args(words)
   named = getattr(arguments, 'run_dir', None) or ()
@@ -127,7 +128,7 @@ def _parse_verb(program: str, name: str, words: Sequence[str]) -> Command:
 
 
 class _Parser(argparse.ArgumentParser):
-  """Says what is wrong in one sentence, without the usage."""
+  """A parser whose errors are one sentence, without the usage."""
 
   def error(self, message: str) -> NoReturn:
     raise WrongUsage(f'{message}; see {self.prog} --help')
@@ -142,7 +143,7 @@ def _make_parser(prog: str, verb: types.ModuleType) -> _Parser:
 def _parse_training(program: str, words: Sequence[str]) -> argparse.Namespace:
   """Has absl parse the flags of training; returns the run's directory."""
   try:
-    # It comes before the flags that were typed, since the last one counts.
+    # This verbosity is a default: if the user types another, the last counts.
     left = flags.FLAGS([program, '--verbosity=-1', *words])[1:]
   except flags.UnrecognizedFlagError as e:
     if e.flagname not in _VERB_OF_FLAG:
@@ -155,13 +156,13 @@ def _parse_training(program: str, words: Sequence[str]) -> argparse.Namespace:
   except flags.Error as e:
     raise WrongUsage(str(e)) from e
   if left:
-    place = 'a verb comes first' if left[0] in VERBS else 'see --help'
-    raise WrongUsage(f'{left[0]!r} is no flag; {place}')
+    way = 'type a verb before flags' if left[0] in VERBS else 'see --help'
+    raise WrongUsage(f'{left[0]!r} is not a flag; {way}')
   return argparse.Namespace(run_dir=flags.FLAGS['run_dir'].value)
 
 
 def _no_verb(program: str, word: str) -> str:
-  """Returns what to say of a word that is no verb."""
+  """Returns the message about a word that is not a verb."""
   if nearest := difflib.get_close_matches(word, VERBS, 1):
     return f'there is no verb {word!r}; the nearest is {nearest[0]!r}'
   if os.path.isdir(word):
@@ -173,7 +174,7 @@ def _no_verb(program: str, word: str) -> str:
 
 
 def _show_overview(program: str) -> NoReturn:
-  """Prints the verbs and the flags that people use, and exits."""
+  """Prints the verbs and the flags that people use most, and exits."""
   from cli import training_flags
 
   parser = argparse.ArgumentParser(
@@ -199,7 +200,7 @@ def _show_overview(program: str) -> NoReturn:
 
 
 def _refuse(sentence: str, exit_code: int) -> int:
-  """Says what is wrong; returns the exit code."""
+  """Prints what is wrong; returns the exit code."""
   screen.show(f'launch.py: {sentence}', file=sys.stderr)
   return exit_code
 

@@ -1,4 +1,4 @@
-"""The end of a run: its figure, summary, policy, and the cause of a failure."""
+"""Ends a run: writes its figure and policy, prints its summary and error."""
 
 import contextlib
 import pathlib
@@ -20,7 +20,7 @@ def end(
 ) -> int:
   """Writes a run's figure and policy, and prints its summary.
 
-  If one of these fails, the others come all the same.
+  If one of these fails, the others are written or printed all the same.
 
   Args:
     settings: the flags' values that describe the run.
@@ -37,25 +37,25 @@ def end(
   if result.cause is None and settings.profile:
     with _left_out_if_it_fails('the profile'):
       screen.show(profile.page(run_dir))
-  # A person who interrupts a run waits for its end, and gets no policy.
+  # After Ctrl-C no policy is written, since a person waits for the end.
   if result.exit_code == 0 or (result.cause and result.cause.ends_run):
     keeping.keep_policy(run_dir, settings)
   if result.cause is not None:
     cause = str(result.cause)
     if sys.stderr.isatty():
       cause = '\n'.join(map(region.clean, cause.splitlines()))
-    # It is the last thing printed, where a person looks first.
+    # Printed last, since the last lines are what a person reads first.
     print(cause, file=sys.stderr, flush=True)
   return result.exit_code
 
 
 @contextlib.contextmanager
 def _left_out_if_it_fails(what: str) -> Iterator[None]:
-  """Turns an error in the body of the `with` into a sentence about `what`."""
+  """Turns an error in the body of the `with` into a message about `what`."""
   try:
     yield
   except Exception as e:
     screen.show(
-      f'launch.py: {what} cannot be had: {type(e).__name__}: {e}',
+      f'launch.py: {what} could not be made: {type(e).__name__}: {e}',
       file=sys.stderr,
     )

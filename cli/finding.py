@@ -1,4 +1,4 @@
-"""The arguments that name a run, and where the run is found."""
+"""The arguments that name a run, and the search for the run's backend."""
 
 import argparse
 import pathlib
@@ -7,14 +7,14 @@ from backends import api, registry
 
 
 def add_run_dir(parser: argparse.ArgumentParser) -> None:
-  """Adds the argument that names the run which a verb is about."""
+  """Adds the argument that names a verb's run."""
   parser.add_argument(
     'run_dir', metavar='RUN_DIR', help='the directory of the run'
   )
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
-  """Adds the flags that find a run whose directory cannot be seen from here."""
+  """Adds the flags that find a run whose directory this machine lacks."""
   group = parser.add_argument_group(
     'a run whose directory is on a volume of its cluster'
   )
@@ -22,7 +22,7 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     '--backend',
     choices=registry.names(),
     default=registry.DEFAULT,
-    help='where the run is; other runs are found without it',
+    help='where the run is; only such a run needs this flag',
   )
   for flag in registry.flags_of_volumes():
     group.add_argument(
@@ -35,7 +35,7 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
 
 
 def choice(arguments: argparse.Namespace) -> registry.Choice:
-  """Returns what the flags of `add_backend` say of where the run is."""
+  """Returns where the run is, as the flags of `add_backend` say."""
   own_flags = {
     flag.name: getattr(arguments, flag.name)
     for flag in registry.flags_of_volumes()
@@ -46,14 +46,17 @@ def choice(arguments: argparse.Namespace) -> registry.Choice:
 def find(
   run_dir: pathlib.Path, where: registry.Choice
 ) -> tuple[api.Backend, str]:
-  """Returns the backend that has a run, and what the run is to it.
+  """Returns the backend that runs a run, and the run's state there.
 
   Args:
     run_dir: the run directory's absolute path.
-    where: what the flags say of where the run is.
+    where: where the run is, as the flags say.
+
+  Returns:
+    The backend, and a text such as `job 12: RUNNING`.
 
   Raises:
-    api.RefusedError: no backend has the run, or one cannot tell.
+    api.RefusedError: no backend runs it, or a backend cannot tell.
   """
   for backend in registry.candidates(where):
     state = backend.state(run_dir)

@@ -1,4 +1,4 @@
-"""Keeps the policy of a run in its directory."""
+"""Writes the policy of a run into its directory."""
 
 import pathlib
 import shlex
@@ -11,7 +11,7 @@ POLICY = 'policy'
 
 
 def keep_policy(run_dir: pathlib.Path, settings: settings_lib.Settings) -> bool:
-  """Writes the policy in a run's newest checkpoint, or says why it cannot.
+  """Writes the policy in a run's newest checkpoint, or prints why it cannot.
 
   Args:
     run_dir: the run's directory.

@@ -1,4 +1,4 @@
-"""Runs or submits the program that the flags describe, where they say."""
+"""Runs the program that the flags describe, or submits it to a cluster."""
 
 import contextlib
 import dataclasses
@@ -18,7 +18,7 @@ from system import stops
 if TYPE_CHECKING:
   import launchpad as lp
 
-# Flags that are not the launcher's when a scheduler starts it.
+# A scheduler starts the launcher without these flags.
 _NOT_PASSED_ON = (
   *('backend', 'run_dir', 'resume', 'dry_run'),
   *('verbosity', 'v'),
@@ -37,9 +37,9 @@ def train(
   Args:
     settings: the flags' values that describe the run; they have been checked.
     run_dir: the run directory's absolute path.
-    choice: what the flags say about where the run's processes are.
+    choice: the backend and its options, as the flags say.
     watch: how the run is watched.
-    resume: whether to go on with the run that is in the directory.
+    resume: whether to go on with the run in the directory.
 
   Returns:
     The exit code.
@@ -79,20 +79,20 @@ class Launch:
   backend: api.Backend
 
   def make_run_dir(self, resume: bool) -> None:
-    """Makes the run directory, or checks the one to go on with.
+    """Makes the run directory; when a run is resumed, checks the existing one.
 
     Raises:
-      WrongUsage: it cannot be made, or is another run's.
-      DamagedError: what is to go on is damaged.
+      WrongUsage: the directory cannot be made, or holds another run.
+      DamagedError: a file of the run to resume is damaged.
     """
     part = self.backend.part
-    # A scheduler starts its launcher with `--resume` the first time, too.
+    # At the first start, too, a scheduler's launcher gets `--resume`.
     if part == api.Part.SCHEDULED_LAUNCHER:
       resume = resume and run_dir_lib.holds_run(self.run_dir)
     try:
       if resume:
         run_dir_lib.check_resume(self.run_dir, self._config)
-        # A scheduler starts one launcher of a run at a time.
+        # A scheduler never runs two launchers of a run at a time.
         if part != api.Part.SCHEDULED_LAUNCHER:
           _check_not_running(self.run_dir)
         resuming.check(self.run_dir)
@@ -111,7 +111,7 @@ class Launch:
     return 0
 
   def submit(self) -> int:
-    """Submits the run and says how to look after it; returns the exit code."""
+    """Submits the run, prints how to follow it and stop it, and returns 0."""
     submission = self._submission()
     with self._kept_config():
       submitted = self.backend.submit(submission)
@@ -133,8 +133,9 @@ class Launch:
     program = self._make_program()
     own_flags = [flag.name for flag in registry.flags()]
     flags = [
-      # All settings, also those that were not given: there must be as many
-      # tasks as there is room for, whatever the run was resumed from.
+      # All settings are passed, even those that were not typed. Otherwise the
+      # launcher would take them from the run that it resumes, which may have
+      # had more tasks than there is room for in this job.
       *(f'--{k}={v}' for k, v in self._config.items() if v is not None),
       *launcher.command_line_flags(
         {*self._config, *own_flags, *_NOT_PASSED_ON}
@@ -148,7 +149,7 @@ class Launch:
 
   @contextlib.contextmanager
   def _kept_config(self) -> Iterator[None]:
-    """Writes the run's settings; takes them back if the body is refused."""
+    """Writes the run's settings; removes them if the body is refused."""
     if self.backend.RUN_DIR_IS_ON_VOLUME:
       yield
       return
@@ -162,7 +163,7 @@ class Launch:
       raise
 
   def run(self, watch: watching.Watch) -> int:
-    """Runs the program to its end and says what came of it.
+    """Runs the program to its end, and prints how it ended.
 
     Args:
       watch: how the run is watched.
@@ -202,7 +203,8 @@ class Launch:
     """Returns the program.
 
     Raises:
-      WrongUsage: it cannot be made, or `--resources` names no role of it.
+      WrongUsage: it cannot be made, or `--resources` names a role that it
+        lacks.
     """
     program = self.settings.make_program(self.run_dir)
     try:
@@ -212,21 +214,26 @@ class Launch:
     return program
 
   def _make_and_keep(self) -> 'lp.Program':
-    """Returns the program once the run directory has its settings."""
+    """Returns the program, and writes its settings to the run directory."""
     program = self._make_program()
     run_dir_lib.write_config(self.run_dir, self._config)
     return program
 
   def _make_on_cpu(self) -> 'lp.Program':
-    """Returns the program; leaves the accelerators to the learner's process."""
+    """Returns the program, made on the CPU: the learner gets accelerators."""
     import jax
 
     jax.config.update('jax_platforms', 'cpu')
     return self._make_and_keep()
 
   def _resize(self, label: str, count: int) -> 'lp.Program':
-    """Returns the program with so many actors, which the run then has."""
-    del label  # There is no other role of which there may be more.
+    """Returns the program with `count` actors, and writes that to its settings.
+
+    Args:
+      label: ignored, since `actor` is the only role that can be scaled.
+      count: the new number of actors.
+    """
+    del label
     settings = dataclasses.replace(self.settings, num_actors=count)
     return dataclasses.replace(self, settings=settings)._make_and_keep()
 

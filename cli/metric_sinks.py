@@ -1,4 +1,4 @@
-"""What training and the verb `send-metrics` do alike with `--metrics`."""
+"""What training and the verb `send-metrics` share about `--metrics`."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ def check(names: Sequence[str]) -> None:
   """Checks the value of `--metrics`.
 
   Raises:
-    WrongUsage: one of the names is no sink of metrics.
+    WrongUsage: no sink has one of the names, or its package is missing.
   """
   try:
     sinks.check(names)
@@ -20,5 +20,5 @@ def check(names: Sequence[str]) -> None:
 
 
 def show(line: str) -> None:
-  """Prints a line about the sinks as if a process of the run had printed it."""
+  """Prints a line about the sinks, with a prefix like that of tasks' lines."""
   screen.show(f'[metrics/0] {line}')

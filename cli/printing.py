@@ -10,10 +10,10 @@ _REVERB_NOTES = '[reverb/cc/'
 
 
 class Printer(output.Printer):
-  """Prints lines of tasks, except Reverb's notes about where it serves.
+  """Prints the tasks' lines, except those in which Reverb names its ports.
 
-  The logs have all lines. On a terminal, a line keeps its colours and loses
-  every other control sequence.
+  The logs have all lines. On a terminal, a line is printed with its colours but
+  without any other control sequence.
 
   Attributes:
     rows: whether rows of metrics are printed.

@@ -1,4 +1,4 @@
-"""Checks that the files from which `--resume` goes on are whole."""
+"""Checks that the files that `--resume` needs are not damaged."""
 
 import pathlib
 
@@ -16,7 +16,7 @@ def check(run_dir: pathlib.Path) -> None:
   Raises:
     damage.DamagedError: a file is damaged, or cannot be read.
   """
-  # Slow to import, since checkpoints hold JAX's arrays.
+  # Imported here, since it imports JAX, which is slow.
   from nodes.saving import checkpoint
 
   try:

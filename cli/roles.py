@@ -1,6 +1,6 @@
 """How each role's tasks run: restarts, order of stopping, cores, accelerators.
 
-A role is what the tasks of one label of the program do, such as `actor`.
+A role is a label of the program, such as `actor`. Its tasks all do the same.
 """
 
 import os
@@ -40,13 +40,16 @@ def run_config(
   preload: tuple[str, ...] = (),
   resources: Mapping[str, resources_lib.Resources] | None = None,
 ) -> config_lib.RunConfig:
-  """Returns how the tasks of `distributed.make_program` run, on any backend.
+  """Returns the settings of a run of `distributed.make_program`.
+
+  They are the same on every backend.
 
   Args:
     log_dir: the folder for each task's output and for the run's status.
-    preload: the modules that every task needs beside the program's own.
-    resources: the resources of each task by role. A role that is missing has
-      one core, and the learner then has the launcher's accelerators.
+    preload: the modules that every task needs besides the program's own.
+    resources: the resources of each task by role. Tasks of a missing role
+      compute on one core each. A missing learner gets the accelerators that
+      the launcher has.
   """
   return config_lib.RunConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
@@ -70,7 +73,7 @@ def _as_launcher() -> dict[str, str | None]:
 
 
 def _env(own: resources_lib.Resources) -> dict[str, str | None]:
-  """Returns the environment variables of tasks with resources of their own."""
+  """Returns the environment variables of tasks that have these resources."""
   threads = resources_lib.thread_env(own)
   if own.gpu:
     return {**_as_launcher(), **threads}
@@ -78,11 +81,11 @@ def _env(own: resources_lib.Resources) -> dict[str, str | None]:
 
 
 def _compilation_cache() -> dict[str, str]:
-  """Returns variables by which JAX keeps what it compiles, for later processes.
+  """Returns the environment variables that turn on JAX's compilation cache.
 
   Compiling takes most of the time to a learner's first step, and every actor
-  compiles the same policy. Each kind of processor has a folder of its own,
-  since machines that share a home may differ in what they can execute.
+  compiles the same policy. Each kind of processor has its own folder, since
+  machines that share a home may differ in the instructions that they execute.
   """
   if _COMPILED in os.environ:
     return {}

@@ -1,4 +1,4 @@
-"""`launch.py --seeds=0,1,2`: a run for each seed, and what they came to."""
+"""`launch.py --seeds=0,1,2`: a run for each seed, and their returns."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ from reporting import report, scores, summary
 from run_files import run_dir as run_dir_lib
 from system import linux, stops
 
-# A run's learner and its servers keep processors busy, too.
+# The processors that a run's learner and servers need, besides its actors'.
 _BESIDE_ACTORS = 2
 _POLL_SECONDS = 0.5
 _LAUNCH = pathlib.Path(__file__).parents[1] / 'launch.py'
@@ -53,7 +53,7 @@ def run(
 ) -> int:
   """Runs `launch.py` for each seed, and compares the runs.
 
-  As many runs go side by side as there are processors for; the others follow.
+  As many runs go on at a time as there are processors for; the others wait.
 
   Args:
     seeds: a seed for each run.
@@ -67,12 +67,12 @@ def run(
     that did not; after a signal, 128 and the signal's number.
 
   Raises:
-    WrongUsage: there is a run of one of the seeds already.
+    WrongUsage: the run directory of one of the seeds exists already.
   """
   run_dirs = {seed: directory / f'seed_{seed}' for seed in seeds}
   for run_dir in run_dirs.values():
     if run_dir.exists():
-      raise WrongUsage(f'--seeds: {run_dir} is there already')
+      raise WrongUsage(f'--seeds: {run_dir} exists already')
   processors = os.cpu_count() or 1
   runs = _Runs(flags, max(1, processors // (num_actors + _BESIDE_ACTORS)))
   codes = runs.run(run_dirs)
@@ -89,7 +89,7 @@ def run(
 
 
 class _Runs:
-  """The processes of the runs, of which some go on and others wait.
+  """Runs `launch.py` for several seeds, a limited number at a time.
 
   Attributes:
     stopped_by: the number of the first signal that came; None if none came.
@@ -134,8 +134,8 @@ class _Runs:
   def _pass_signals_on(self) -> None:
     """Sends the runs the signals that came.
 
-    A terminal has sent Ctrl-C to every process already, but others who send a
-    signal have not. A run counts a signal once that comes twice at once.
+    A terminal sends Ctrl-C to the runs, too, but `kill` and schedulers signal
+    this process alone. A run that gets one Ctrl-C twice counts it once.
     """
     while self._signals:
       signum = self._signals.pop(0)
@@ -148,13 +148,13 @@ class _Runs:
       [
         sys.executable,
         str(_LAUNCH),
-        # The last counts of a flag that is there twice.
+        # If a flag is given twice, the last one counts.
         *self._flags,
         '--seeds=',
         f'--seed={seed}',
         f'--run_dir={run_dir}',
       ],
-      # A run that is alone may draw its view on the terminal.
+      # If the runs go one by one, each may draw its view on the terminal.
       stdout=None if self._max_at_a_time == 1 else subprocess.PIPE,
       text=True,
       preexec_fn=functools.partial(_prepare, os.getpid()),
@@ -169,7 +169,7 @@ class _Runs:
     with contextlib.suppress(subprocess.TimeoutExpired):
       first.wait(timeout=_POLL_SECONDS)
     codes = {
-      # A shell reports the end by a signal so, and Python as -signum.
+      # After a signal, Python's code is -signum and a shell's 128 + signum.
       seed: code if code >= 0 else 128 - code
       for seed, process in self._processes.items()
       if (code := process.poll()) is not None
@@ -180,7 +180,7 @@ class _Runs:
 
 
 def _prepare(parent: int) -> None:
-  """Prepares the process of a run, before it becomes another program."""
+  """Prepares the forked process of a run, before it executes `launch.py`."""
   linux.die_with_parent(parent)
   # The run unblocks them when it can handle them.
   signal.pthread_sigmask(signal.SIG_BLOCK, stops.SIGNALS)

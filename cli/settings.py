@@ -1,4 +1,4 @@
-"""The flags' values that describe a run, and the program that they make.
+"""The flags' values that describe a run, and the program made from them.
 
 The values are checked before Acme is imported, which takes seconds, so that a
 wrong flag is refused at once.
@@ -121,7 +121,7 @@ class Settings:
     return self._writing_to(run_dir, made)
 
   def _writing_to(self, run_dir: pathlib.Path, experiment: Any):
-    """Returns an experiment that writes to a run directory."""
+    """Returns the experiment, with loggers and checkpoints in a directory."""
     from nodes.saving import checkpoint
     from programs.data import recording
     from reporting import loggers, profile
@@ -142,7 +142,7 @@ class Settings:
     """Makes the environment take a step; returns its spec."""
     from acme import specs
 
-    text = f'launch.py: nothing starts before --env={self.env} has made a step'
+    text = f'launch.py: waiting for the first step of --env={self.env}'
     with _say_if_slow(text), environments.own_code(self.env):
       environment = make_environment(self.seed)
       try:
@@ -194,7 +194,8 @@ def read(run_dir: pathlib.Path) -> Settings:
   """Returns the settings of the run in a directory.
 
   Raises:
-    WrongUsage: there is no run, or one of another version of this repository.
+    WrongUsage: the directory holds no run, or one of another version of this
+      repository.
     damage.DamagedError: its settings are damaged.
   """
   try:
@@ -208,13 +209,13 @@ def read(run_dir: pathlib.Path) -> Settings:
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:
-  """Returns the settings that have certain values.
+  """Returns settings made of the flags' values.
 
   Args:
     values: the flags' values, by the flags' names.
 
   Raises:
-    TypeError: there are other flags, as in a run of another version.
+    TypeError: a flag is missing or unknown, as in a run of another version.
     damage.DamagedError: a value is not of its flag's type.
   """
   for name, kind in typing.get_type_hints(Settings).items():
@@ -225,7 +226,7 @@ def make_settings(values: Mapping[str, Any]) -> Settings:
         f"the run's settings are damaged: --{name} cannot be {values[name]!r}"
       )
   source = values.get('demonstrations')
-  # The folder is the same then, wherever the run is resumed from.
+  # With an absolute path, the run can be resumed from any working directory.
   if source and not source.startswith('minari:'):
     values = {**values, 'demonstrations': str(pathlib.Path(source).absolute())}
   return Settings(**values)
@@ -245,7 +246,7 @@ def _say_if_slow(text: str) -> Iterator[None]:
 
 
 def _blame(flag: str, function: Any, *args: Any) -> Any:
-  """Calls a function; a `ValueError` becomes one that names a flag."""
+  """Calls a function; turns its `ValueError` into one that names a flag."""
   try:
     return function(*args)
   except ValueError as e:

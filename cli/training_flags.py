@@ -13,27 +13,27 @@ _METAVARS = {'int': 'N', 'float': 'SECONDS'}
 AGENT = flags.DEFINE_string(
   'agent',
   'sac',
-  'What learns: an agent that the verb `list` shows, or one of your own as '
+  'The agent: one that the verb `list` shows, or your own as '
   'module:PACKAGE.MODULE.',
 )
 ENV = flags.DEFINE_string(
   'env',
   'gym:Pendulum-v1',
-  'What the agent acts in, such as gym:ID for an environment of Gymnasium, or '
-  'one of your own as module:PACKAGE.MODULE:FUNCTION.',
+  'The environment, such as gym:ID for one of Gymnasium, or your own as '
+  'module:PACKAGE.MODULE:FUNCTION.',
 )
 CONFIG = flags.DEFINE_string(
   'config',
   '',
-  "The agent's settings that differ from its defaults: "
+  "The agent's settings that differ from its defaults, such as "
   'learning_rate=3e-4,batch_size=64.',
 )
 PROGRAM = flags.DEFINE_enum(
   'program',
   'distributed',
   ['distributed', 'offline'],
-  "What runs: 'distributed' has actors, 'offline' learns from "
-  '--demonstrations alone.',
+  "The program: 'distributed' has actors; 'offline' has none and learns only "
+  'from --demonstrations.',
 )
 DEMONSTRATIONS = flags.DEFINE_string(
   'demonstrations',
@@ -58,25 +58,26 @@ SEED = flags.DEFINE_integer(
 SEEDS = flags.DEFINE_list(
   'seeds',
   [],
-  'Several seeds, such as 0,1,2: a run for each, within --run_dir, and '
-  'a report that compares the runs.',
+  'Several seeds, such as 0,1,2. Each gets a run, in a folder of --run_dir, '
+  'and a report compares the runs.',
 )
 
 NUM_ACTORS = flags.DEFINE_integer(
-  'num_actors', 2, 'Actor processes.', lower_bound=1
+  'num_actors', 2, 'The number of actor processes.', lower_bound=1
 )
 ENVS_PER_ACTOR = flags.DEFINE_integer(
   'envs_per_actor',
   1,
-  'Environments in each actor process; one call of the policy steps them all.',
+  'The number of environments in each actor process. One call of the policy '
+  'chooses the actions for all of them.',
   lower_bound=1,
 )
 EVALUATIONS = flags.DEFINE_string(
   'evaluations',
   '3s',
-  'When to evaluate: every 30s, every 1000steps of the learner, or '
-  '1000steps*5 for five episodes. Each of several, with commas between, is an '
-  'evaluator of its own.',
+  'When to evaluate: 30s is every 30 seconds, 1000steps is every 1000 steps of '
+  'the learner, and 1000steps*5 plays five episodes each time. Of several '
+  'schedules, with commas between, each gets its own evaluator.',
 )
 
 RUN_DIR = flags.DEFINE_string(
@@ -88,23 +89,24 @@ RUN_DIR = flags.DEFINE_string(
 RESUME = flags.DEFINE_bool(
   'resume',
   False,
-  'Go on with the run in --run_dir. Flags that you leave out are as they were.',
+  'Go on with the run in --run_dir. A flag that you leave out keeps the value '
+  'that it has there.',
 )
 CHECKPOINT_EVERY = flags.DEFINE_float(
   'checkpoint_every', 30.0, 'Seconds between checkpoints.', lower_bound=0.0
 )
 CHECKPOINT_REPLAY = flags.DEFINE_bool(
-  'checkpoint_replay', False, 'Keep replay in checkpoints as well.'
+  'checkpoint_replay', False, 'Save the replay tables in checkpoints, too.'
 )
 RECORD = flags.DEFINE_bool(
-  'record', False, 'Keep every episode in the run directory.'
+  'record', False, 'Save every episode in the run directory.'
 )
 
 METRICS = flags.DEFINE_list(
   'metrics',
   ['tensorboard'],
-  'Where metrics go beside the CSV files: any of tensorboard, jsonl and wandb, '
-  'with commas between, or nothing.',
+  'Where metrics go besides the CSV files: any of tensorboard, jsonl and '
+  'wandb, with commas between, or nothing.',
 )
 QUIET = flags.DEFINE_bool(
   'quiet', False, 'Print no metrics while the run goes on.'
@@ -121,7 +123,7 @@ NON_FINITE = flags.DEFINE_enum(
   'stop',
   ['stop', 'continue'],
   'What a NaN or an infinity in an observation, reward, action or weight does: '
-  "'stop' ends the run, 'continue' leaves it out.",
+  "'stop' ends the run, 'continue' leaves out the episode or the weights.",
 )
 PROFILE = flags.DEFINE_bool(
   'profile',
@@ -139,7 +141,8 @@ BACKEND = flags.DEFINE_enum(
 RESOURCES = flags.DEFINE_string(
   'resources',
   '',
-  'What each task of a role gets: learner:gpu=1,cpu=8;actor:cpu=1.',
+  'The resources of each task of a role, such as '
+  'learner:gpu=1,cpu=8;actor:cpu=1.',
 )
 DRY_RUN = flags.DEFINE_bool(
   'dry_run',
@@ -151,8 +154,9 @@ LAUNCH_TYPE = flags.DEFINE_enum(
   'lp_launch_type',
   registry.SUPERVISED,
   registry.launch_types(),
-  "How Launchpad runs the program: 'local' has this program supervise its "
-  "processes, as --backend says; the others are Launchpad's own.",
+  "How Launchpad runs the program: with 'local', this program starts and "
+  'supervises the processes, where --backend says; the others are '
+  "Launchpad's own launchers.",
   allow_override=True,
 )
 _DEFINE = {bool: flags.DEFINE_bool, str: flags.DEFINE_string}
@@ -160,7 +164,7 @@ OF_BACKENDS = [_DEFINE[type(each.default)](*each) for each in registry.flags()]
 
 
 def _flags(*holders: flags.FlagHolder) -> tuple[flags.Flag, ...]:
-  # Now, since Launchpad, once imported, defines one of them over again.
+  # Looked up now, since Launchpad redefines one of them when it is imported.
   return tuple(flags.FLAGS[holder.name] for holder in holders)
 
 

@@ -17,10 +17,10 @@ class Watch:
   """The flags that say how a run is watched.
 
   Attributes:
-    stuck_after: the seconds without a step after which the run says who waits
-      for whom.
+    stuck_after: the seconds without a step after which the watchdog says which
+      task waits for which.
     quiet: whether to show no metrics.
-    sinks: the names of what gets metrics beside the CSV files.
+    sinks: the names of the sinks that get metrics besides the CSV files.
   """
 
   stuck_after: float
@@ -32,7 +32,7 @@ class Watch:
 def watching(
   settings: Settings, run_dir: pathlib.Path, watch: Watch
 ) -> Iterator[output.OnLine]:
-  """Watches a run while the body runs; yields what prints its tasks' lines."""
+  """Watches a run while the body runs; yields its printer of tasks' lines."""
   from reporting.sinks import followers
   from watchdog import watchdog
 
@@ -55,11 +55,11 @@ def watching(
 def _shown(
   settings: Settings, run_dir: pathlib.Path, quiet: bool
 ) -> Iterator[output.OnLine]:
-  """Shows the run while the body runs; yields what prints its tasks' lines."""
+  """Shows the run while the body runs; yields its printer of tasks' lines."""
   from cli import printing
   from view import frame, live
 
-  # Asked before a view has a pipe in the terminal's place.
+  # Asked now, since a view puts a pipe in the terminal's place.
   coloured = streams.takes_colours(sys.stdout)
   printer = printing.Printer(rows=not quiet, coloured=coloured, quiet=quiet)
   if quiet:

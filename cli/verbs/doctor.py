@@ -1,4 +1,4 @@
-"""Says what is wrong with this machine or its packages, and what mends it."""
+"""Says what is wrong with this machine or its packages, and how to mend it."""
 
 import argparse
 
@@ -6,7 +6,7 @@ from tools import doctor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-  del parser  # It takes none.
+  del parser  # This verb has no arguments.
 
 
 def run(arguments: argparse.Namespace) -> int:

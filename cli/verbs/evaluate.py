@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     type=_positive,
     default=10,
     metavar='N',
-    help='how many episodes to play; 10 if you do not say',
+    help='the number of episodes to play; 10 if you do not say',
   )
   parser.add_argument(
-    '--video', metavar='FILE', help='an mp4 file to film the episodes into'
+    '--video', metavar='FILE', help='film the episodes into this mp4 file'
   )
 
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _positive(text: str) -> int:
   if not text.isdecimal() or not int(text):
-    raise argparse.ArgumentTypeError(f'{text!r} is no number of episodes')
+    raise argparse.ArgumentTypeError(f'{text!r} is not a number of episodes')
   return int(text)
 
 
@@ -95,7 +95,7 @@ def _play(
 
 
 def _played(episodes: Iterator[Any]) -> Iterator[Any]:
-  """Passes on episodes; an error says if they cannot be played here."""
+  """Yields the episodes; an error becomes one that is printed as a sentence."""
   from policies import policy
 
   try:

@@ -7,7 +7,7 @@ from run_files import screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-  del parser  # It takes none.
+  del parser  # This verb has no arguments.
 
 
 def run(arguments: argparse.Namespace) -> int:

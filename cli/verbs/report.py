@@ -14,13 +14,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     'run_dir',
     nargs='+',
     metavar='RUN_DIR',
-    help='the directories of the runs; what holds no run is left out',
+    help='the directories of the runs; one without a run is left out',
   )
   parser.add_argument(
     '--output',
     metavar='FILE',
-    help='the HTML file to write; report.html in the first run if you name '
-    'none',
+    help='the HTML file to write; report.html in the first directory if you '
+    'name none',
   )
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
       written.
   """
   run_dirs = arguments.run_dir
-  # A shell's runs/* names whatever is there.
+  # A shell expands runs/* to all files, also to those that are no runs.
   if holding := [path for path in run_dirs if run_dir_lib.holds_run(path)]:
     for run_dir in filter(lambda each: each not in holding, run_dirs):
       screen.show(

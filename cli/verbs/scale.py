@@ -1,6 +1,6 @@
-"""Has a run go on with more or fewer actors; returns when they run.
+"""Changes the number of actors of a run; returns when the run has that number.
 
-The run goes on meanwhile, on this machine or on a Ray cluster.
+The run goes on meanwhile. It must be on this machine or on a Ray cluster.
 """
 
 import argparse
@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
   parser.add_argument(
     'size',
     metavar='ROLE:COUNT',
-    help='the role, of which only actor can be scaled, and how many of it '
-    'there are to be: actor:8',
+    help='the role and the new number of its tasks, such as actor:8; only '
+    'actors can be scaled',
   )
   finding.add_backend(parser)
 
@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def scale(run_dir: pathlib.Path, size: str, where: registry.Choice) -> int:
-  """Has a run go on with another number of actors; returns when it does.
+  """Changes the number of actors of a run; returns when the run has it.
 
   Args:
     run_dir: the run directory's absolute path.
     size: the role and the number of its processes, such as `actor:8`.
-    where: what the flags say of where the run is.
+    where: where the run is, as the flags say.
 
   Returns:
     The exit code.
@@ -47,7 +47,7 @@ def scale(run_dir: pathlib.Path, size: str, where: registry.Choice) -> int:
   role, _, number = size.partition(':')
   if role != 'actor' or not number.isdecimal() or not int(number):
     raise WrongUsage(
-      'only actors can be more or fewer, at least one, as in actor:8; got '
+      'only actors can be scaled, to at least one of them; write actor:8, not '
       f'{size!r}'
     )
   backend, _ = finding.find(run_dir, where)

@@ -10,7 +10,7 @@ import pathlib
 from cli import finding, metric_sinks, settings
 from reporting.sinks import followers
 
-# Only the person who typed the command waits for it.
+# It may be long: no run waits for this verb, only the person who typed it.
 _SECONDS = 600
 
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-  """Sends what the sinks lack.
+  """Sends the rows that the sinks lack.
 
   Raises:
     settings.WrongUsage: there is no run, or no such sink.
@@ -40,5 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
   sent = followers.send(names, run_dir, metric_sinks.show, _SECONDS)
   for follower in sent:
     if follower.has_all:
-      metric_sinks.show(f'{follower.name}: has all of {run_dir}')
+      metric_sinks.show(f'{follower.name}: has all rows of {run_dir}')
   return 0 if all(follower.has_all for follower in sent) else 1

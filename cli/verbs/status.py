@@ -25,7 +25,7 @@ def show(run_dir: pathlib.Path, where: registry.Choice) -> int:
 
   Args:
     run_dir: the run directory's absolute path.
-    where: what the flags say of where the run is.
+    where: where the run is, as the flags say.
 
   Returns:
     The exit code.
@@ -43,7 +43,7 @@ def show(run_dir: pathlib.Path, where: registry.Choice) -> int:
     except api.RefusedError as e:
       if backend.RUN_DIR_IS_ON_VOLUME:
         raise
-      # The run's own files tell the rest, wherever they are read.
+      # The run's files, which this machine can read, still say a lot.
       screen.show(f'launch.py: {str(e).splitlines()[0]}', file=sys.stderr)
       continue
     if text is not None:
@@ -57,7 +57,7 @@ def show(run_dir: pathlib.Path, where: registry.Choice) -> int:
   try:
     screen.show(status_page.page(str(run_dir)))
   except FileNotFoundError as e:
-    # A job that waits in the queue does not keep its status yet.
+    # A job that waits in the queue has written no status yet.
     if not is_told:
       raise WrongUsage(str(e)) from e
   return 0

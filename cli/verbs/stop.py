@@ -24,7 +24,7 @@ def stop(run_dir: pathlib.Path, where: registry.Choice) -> int:
 
   Args:
     run_dir: the run directory's absolute path.
-    where: what the flags say of where the run is.
+    where: where the run is, as the flags say.
 
   Returns:
     The exit code.
@@ -33,7 +33,7 @@ def stop(run_dir: pathlib.Path, where: registry.Choice) -> int:
     api.RefusedError: no run goes on there, or it cannot be reached from here.
   """
   backend, state = finding.find(run_dir, where)
-  screen.show(f'{state}; it is stopped')
+  screen.show(f'{state}; stopping it')
   try:
     backend.stop(run_dir)
   except api.BackendError as e:

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     WrongUsage: a flag is wrong, or no such program can be made.
   """
   del arguments  # absl has parsed the flags.
-  # Launchpad, once imported, defines a flag of this over again.
+  # Read first, since Launchpad redefines a flag of it when it is imported.
   choice = _choice()
   if training_flags.SEEDS.value:
     return _run_seeds(choice)
@@ -54,7 +54,7 @@ def _run_seeds(choice: registry.Choice) -> int:
   """Runs what the flags describe for each of `--seeds`; returns the exit code.
 
   Raises:
-    WrongUsage: a flag is wrong, or there are no such seeds.
+    WrongUsage: a flag is wrong, or `--seeds` is.
   """
   chosen = seeds.parse(training_flags.SEEDS.value)
   _checked_settings()
@@ -71,7 +71,7 @@ def _run_seeds(choice: registry.Choice) -> int:
 
 
 def _choice() -> registry.Choice:
-  """Returns what the flags say of where processes run."""
+  """Returns the backend and its options, as the flags say."""
   return registry.Choice(
     training_flags.BACKEND.value,
     training_flags.LAUNCH_TYPE.value,
@@ -82,11 +82,11 @@ def _choice() -> registry.Choice:
 
 
 def _checked_settings() -> settings_lib.Settings:
-  """Returns what is to run.
+  """Returns the flags' values that describe the run, once they are checked.
 
   Raises:
-    WrongUsage: a flag is wrong, as far as this can be told before the program
-      is made.
+    WrongUsage: a flag is wrong. Some flags can only be checked later, when the
+      program is made.
   """
   settings = _settings()
   settings.check()
@@ -95,9 +95,9 @@ def _checked_settings() -> settings_lib.Settings:
 
 
 def _settings() -> settings_lib.Settings:
-  """Returns what the flags say of the run.
+  """Returns the flags' values that describe the run.
 
-  When a run is resumed, a flag that is left out has the value that it had.
+  When a run is resumed, a flag that is left out keeps its value.
   """
   kept = {}
   if training_flags.RESUME.value and training_flags.RUN_DIR.value:

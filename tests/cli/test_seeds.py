@@ -60,6 +60,6 @@ def test_a_run_that_fails_is_named_and_left_out(tmp_path, capfd):
 
 def test_no_run_is_begun_over_another(tmp_path):
   (tmp_path / 'seed_5').mkdir()
-  with pytest.raises(settings.WrongUsage, match='seed_5 is there already'):
+  with pytest.raises(settings.WrongUsage, match='seed_5 exists already'):
     seeds.run([3, 5], [], 1, tmp_path)
   assert not (tmp_path / 'seed_3').exists()

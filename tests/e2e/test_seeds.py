@@ -31,7 +31,7 @@ def test_a_run_a_seed_and_their_interquartile_mean(tmp_path):
 
   with run.launch(*_FLAGS, '--seeds=5', '--num_steps=100'):
     assert run.end() == 2
-  assert 'seed_5 is there already' in run.output
+  assert 'seed_5 exists already' in run.output
 
 
 def test_wrong_seeds_are_refused(tmp_path):

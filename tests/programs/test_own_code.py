@@ -247,7 +247,7 @@ def test_a_slow_environment_is_named(run, monkeypatch):
   monkeypatch.setattr(settings, '_SLOW_SECONDS', 0.0)
   text = _ENVIRONMENT.format(statement='__import__("time").sleep(0.2)')
   code, error = run(text, 'reset', '--env=module:mine:Env', '--agent=dqn')
-  expected = 'nothing starts before --env=module:mine:Env has made a step'
+  expected = 'waiting for the first step of --env=module:mine:Env'
   assert (code, error) == (0, f'launch.py: {expected}\n')
 
 
