@@ -1,4 +1,4 @@
-"""`python launch.py` on a terminal."""
+"""A run of `python launch.py` on a terminal prints its failure last."""
 
 import re
 
