@@ -1,4 +1,4 @@
-"""Weights between processes, over a Reverb server.
+"""Sends weights from one process to others through a Reverb server.
 
 Leaves are TensorFlow tensors, NumPy arrays or JAX arrays. A process imports
 TensorFlow or JAX only if it asks for their leaves. Two names are imported when

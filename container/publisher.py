@@ -12,16 +12,16 @@ import numpy as np
 from container import reverb_variable_container as container_lib
 from container.nests import structure
 
-# How often to ask whether the server has restarted, and lost its values.
+# Seconds between two checks whether the server has restarted without values.
 _REFILL_SECONDS = 1.0
 
 
 class Publisher:
-  """Pushes values from its own thread, while at most one value waits.
+  """Pushes values from a thread of its own.
 
-  A training step calls `publish`, which never waits for the network: a value
-  that comes while another is on its way replaces the one that waits. A server
-  that restarted empty gets the last value again, at once.
+  A training step calls `publish`, which never waits for the network. While one
+  value is being pushed, at most one more waits, and a newer value replaces it.
+  A server that restarted empty gets the last value again.
   """
 
   def __init__(
@@ -39,11 +39,12 @@ class Publisher:
     Args:
       container: The container to push through.
       table: The table's name.
-      every_steps: How many calls of `publish` make one push.
-      every_seconds: How many seconds must pass between two pushes.
-      version: The version to go on from, as after a restore.
-      accepts: Called in the thread with each value before its push; a value
-        that it refuses is not pushed. What it raises counts as a failed push.
+      every_steps: The number of calls of `publish` for each push.
+      every_seconds: The least number of seconds between two pushes.
+      version: The version of the last value pushed before a restore; the next
+        version is higher. 0 for a new learner.
+      accepts: Returns whether to push a value. The thread calls it before each
+        push. If it raises, the push has failed.
     """
     self._container = container
     self._table = table
@@ -76,11 +77,11 @@ class Publisher:
     """Takes a value to push, if a push is due.
 
     Args:
-      get_values: The nest, or a function that returns it, which is called only
-        if a push is due.
+      get_values: The nest, or a function that returns it. The function is
+        called only if a push is due.
 
     Raises:
-      Exception: the error of a push before this call.
+      Exception: the error of an earlier push.
     """
     self._raise_failure()
     self._steps += 1
@@ -105,7 +106,7 @@ class Publisher:
 
     Raises:
       TimeoutError: the push took longer.
-      Exception: the error of a push.
+      Exception: the error of this push or of an earlier one.
     """
     with self._condition:
       is_done = self._condition.wait_for(
@@ -133,7 +134,7 @@ class Publisher:
       self._thread.join(_REFILL_SECONDS)
 
   def metrics(self) -> dict[str, float]:
-    """Returns what was published and pushed, with names under `weights/`."""
+    """Returns what was published and pushed; names begin with `weights/`."""
     metrics = {**self._container.metrics(), **self._metrics}
     metrics['version'] = self._version
     return {f'weights/{name}': float(v) for name, v in metrics.items()}
@@ -171,8 +172,8 @@ class Publisher:
   def _push(self, values: Any) -> None:
     self._last = values
     seen = self._container.version_seen(self._table)
-    # A restored learner's version may be ahead of a server that began anew, or
-    # behind a server that got versions from the learner before it ended.
+    # A restored learner may be ahead of a server that restarted empty. It may
+    # be behind a server that got later versions before the learner crashed.
     ahead = self._version > seen and self._version > self._container.version(
       self._table
     )
@@ -183,9 +184,10 @@ class Publisher:
 def _detach(values: Any) -> Any:
   """Returns values that no later training step can change.
 
-  JAX arrays are immutable, but a step may donate their memory. A view of a CPU
-  array keeps that memory. On an accelerator, a copy that stays there is cheap;
-  its transfer to the host begins here and ends in the background.
+  A JAX array is immutable, but a later step may donate its memory. On a CPU, a
+  view of the array keeps that memory from reuse. On an accelerator, the array
+  is copied on the device, which is cheap. The transfer of the copy to the host
+  begins here and ends in the background.
   """
   jax = sys.modules.get('jax')
   if jax is not None:  # JAX walks a nest in a third of the time.

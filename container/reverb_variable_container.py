@@ -1,8 +1,8 @@
-"""Weights in a Reverb table: pushed by one process, pulled by many.
+"""Weights in a Reverb table: one process pushes them, and many pull them.
 
-The first half is TF-Agents' `ReverbVariableContainer`, and its clients can
-share a table with this one. With each value travels its version, in the item's
-priority, where TF-Agents' clients have 1.
+`push`, `pull` and `update` are those of TF-Agents' `ReverbVariableContainer`,
+whose clients can share a table with this one. The item's priority carries the
+value's version; a TF-Agents client always sends the priority 1.
 """
 
 import dataclasses
@@ -34,9 +34,9 @@ class Snapshot(NamedTuple):
 class ReverbVariableContainer:
   """A client of the tables that hold variables; safe for several threads.
 
-  Another process makes and holds the server, which may restart: the same object
-  goes on with whatever server comes to that address, as long as its tables have
-  the same signatures. If one has not, each call about it raises ValueError.
+  Another process runs the server. If the server restarts at the same address,
+  this object goes on with it. If a table then has another signature, each call
+  about that table raises ValueError.
   """
 
   def __init__(
@@ -48,14 +48,15 @@ class ReverbVariableContainer:
     timeout: float = 60.0,
     host_cache: bool = True,
   ):
-    """Connects, and waits for the server if need be.
+    """Connects to the server, and waits until it answers.
 
     Args:
       server_address: The server's host and port.
       table_names: The tables to use.
-      leaf_type: What pull's leaves are: 'tensorflow', 'numpy' or 'jax'.
-      timeout: Seconds until a call that waits gives up.
-      host_cache: Whether to share one copy with other processes of this host.
+      leaf_type: The leaves that `pull` returns: 'tensorflow', 'numpy' or 'jax'.
+      timeout: Seconds after which a call that waits gives up.
+      host_cache: Whether to share one copy of each version with the other
+        processes of this host.
 
     Raises:
       ConnectionError: no Reverb server answers at that address.
@@ -92,13 +93,13 @@ class ReverbVariableContainer:
     return make, (self._address, tuple(self._tables))
 
   def close(self) -> None:
-    """Leaves the host cache and the server."""
+    """Leaves the host cache, and closes the connection to the server."""
     for client in self._tables.values():
       client.close()
     self._connection.close()
 
   def metrics(self) -> dict[str, float]:
-    """Returns `ContainerMetrics` by name."""
+    """Returns the values of `ContainerMetrics` by name."""
     return dataclasses.asdict(self._metrics)
 
   def push(
@@ -109,10 +110,10 @@ class ReverbVariableContainer:
     version: int | None = None,
     finite: bool = False,
   ) -> int:
-    """Puts values into a table, in place of the values before them.
+    """Puts values into a table, where they replace the values before them.
 
     Args:
-      values: A nest like the table's signature.
+      values: A nest that fits the table's signature.
       table: The table's name.
       version: The values' version; None for the last version plus one.
       finite: Whether to refuse NaN and infinity.
@@ -124,8 +125,8 @@ class ReverbVariableContainer:
       ConnectionError: no server took the values before the deadline.
       KeyError: the table was not named at construction.
       TypeError: a leaf is not a number.
-      ValueError: the version does not rise, a leaf is too large, or another
-        server came, whose table has another signature.
+      ValueError: the version does not rise, a leaf is too large, or a new
+        server answers, and its table has another signature.
       tf.errors.InvalidArgumentError: the values do not fit the signature.
     """
     client = self._client(table)
@@ -143,12 +144,12 @@ class ReverbVariableContainer:
     return version
 
   def pull(self, table: str = DEFAULT_TABLE, *, like: Any = None) -> Any:
-    """Returns the values in a table, and waits for the first push.
+    """Returns the values in a table; waits if nothing was pushed yet.
 
     Args:
       table: The table's name.
-      like: A nest of the types to return; None for the types of the nest that
-        the table was made from.
+      like: A nest of the container classes to return; None for the classes of
+        the nest that the table was made from.
 
     Returns:
       The nest.
@@ -157,12 +158,12 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: another server came, whose table has another signature.
+      ValueError: a new server answers, and its table has another signature.
     """
     return self.snapshot(table, wait=True, like=like).values
 
   def update(self, variables: Any, table: str = DEFAULT_TABLE) -> None:
-    """Assigns the values in a table to all variables, or changes no variable.
+    """Assigns the values in a table to variables: to all of them or to none.
 
     Args:
       variables: A nest of `tf.Variable`.
@@ -172,8 +173,8 @@ class ReverbVariableContainer:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: the variables do not fit the signature, or another server
-        came, whose table has another signature.
+      ValueError: the variables do not fit the signature, or a new server
+        answers, and its table has another signature.
     """
     client = self._client(table)
     _, variables_by_path = structure.split(variables)
@@ -198,20 +199,21 @@ class ReverbVariableContainer:
 
     Args:
       table: The table's name.
-      newer_than: The version that the caller has; None if it has no values.
+      newer_than: The version that the caller has; None if it has none.
       wait: Whether to wait for the first push.
-      like: A nest of the types to return; None for the types of the nest that
-        the table was made from.
+      like: A nest of the container classes to return; None for the classes of
+        the nest that the table was made from.
 
     Returns:
-      None if nothing is newer; that moves no payload.
+      The values and their version; None if no version is newer, in which case
+      no payload is transferred.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: `like` does not fit the signature, or another server came,
-        whose table has another signature.
+      ValueError: `like` does not fit the signature, or a new server answers,
+        and its table has another signature.
     """
     client = self._client(table)
     start = time.monotonic()
@@ -235,12 +237,12 @@ class ReverbVariableContainer:
     return snapshot
 
   def version(self, table: str = DEFAULT_TABLE) -> int:
-    """Asks for the newest version, which is 0 before the first push.
+    """Asks the server for the newest version; it is 0 before the first push.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
-      ValueError: another server came, whose table has another signature.
+      ValueError: a new server answers, and its table has another signature.
     """
     client = self._client(table)
     with client.lock:
@@ -248,23 +250,23 @@ class ReverbVariableContainer:
       return client.newest.version
 
   def is_empty(self, table: str = DEFAULT_TABLE) -> bool:
-    """Asks whether the server holds no values, as after a restart.
+    """Asks the server whether the table is empty, as after a restart.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       KeyError: the table was not named at construction.
-      ValueError: another server came, whose table has another signature.
+      ValueError: a new server answers, and its table has another signature.
     """
     client = self._client(table)
     with client.lock:
       return client.table.state().info.size == 0
 
   def version_seen(self, table: str = DEFAULT_TABLE) -> int:
-    """The newest version that this object knows of; asks no server."""
+    """Returns the newest version that this object knows; asks no server."""
     return self._client(table).newest.version
 
   def pushed_at(self, table: str = DEFAULT_TABLE) -> float:
-    """When the values read last were pushed, in seconds since the epoch."""
+    """Returns when the newest known values were pushed, in Unix seconds."""
     return self._client(table).pushed_at
 
   def _client(self, table: str) -> table_client.TableClient:

@@ -20,15 +20,17 @@ def variable_table(
   Args:
     specs_or_values: A nest of specs, or of example values.
     name: The table's name.
-    wire_dtype: 'bfloat16' or 'float16' halves the size of float32 leaves on
-      the wire, and their precision; both ends still have float32.
+    wire_dtype: The dtype in which float32 and float64 leaves are stored and
+      sent; None for their own dtypes. 'bfloat16' and 'float16' halve the size
+      of float32 leaves and lower their precision. Pushers and readers still
+      have the leaves' own dtypes.
 
   Returns:
     The table, for a `reverb.Server`.
 
   Raises:
     TypeError: a leaf cannot be held in a table.
-    ValueError: there is no leaf.
+    ValueError: the nest has no leaf.
   """
   signature = signatures.signature_of(specs_or_values, wire_dtype)
   names = signatures.spec_names(signature)

@@ -1,6 +1,6 @@
 """The reader's side: Acme's `VariableSource` over a container.
 
-The one file of this folder that needs Acme.
+This is the only file of this folder that needs Acme.
 """
 
 import contextlib
@@ -9,24 +9,24 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import compat  # noqa: F401, Acme finds JAX patched.
+import compat  # noqa: F401, it patches JAX before Acme is imported.
 
 from acme import core
 
 from container import reverb_variable_container as container_lib
 from container.client import connection as connection_lib
 
-# How long `close` waits for a read that is under way; the container's own
-# deadline may be far off.
+# Seconds that `close` waits for a read that is under way. The container's own
+# timeout may be much longer.
 _END_SECONDS = 5.0
 
 
 class VariableSource(core.VariableSource):
   """Hands out the nests of a table whose value is a dict from name to nest.
 
-  While nothing is newer it returns the very same arrays, which is cheap. Acme
-  polls from a thread whose exceptions are lost, so a failure is kept until
-  `check`, which the actor's loop calls, raises it.
+  It returns the same arrays until there is a newer version. Acme polls from a
+  thread whose exceptions are lost, so a failure is kept. The actor's loop calls
+  `check`, which raises it.
   """
 
   def __init__(
@@ -41,8 +41,8 @@ class VariableSource(core.VariableSource):
     Args:
       container: The container to read through.
       table: The table's name.
-      refresh_seconds: Seconds between two reads in a background thread, so that
-        only the first `get_variables` waits; None to read in each call.
+      refresh_seconds: Seconds between two reads in a background thread; only
+        the first `get_variables` then waits. None to read in each call.
     """
     self._container = container
     self._table = table
@@ -60,7 +60,7 @@ class VariableSource(core.VariableSource):
     return self._snapshot.version
 
   def newest_version(self) -> int:
-    """Asks for the newest version, which is 0 before the first push.
+    """Asks the server for the newest version; it is 0 before the first push.
 
     Raises:
       ConnectionError: no server answered before the container's deadline.
@@ -68,7 +68,7 @@ class VariableSource(core.VariableSource):
     return self._container.version(self._table)
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
-    """Returns the newest values, and waits for the first push.
+    """Returns the newest values; waits if nothing was pushed yet.
 
     Args:
       names: Keys of the table's dict.
@@ -108,7 +108,7 @@ class VariableSource(core.VariableSource):
       raise failure
 
   def metrics(self) -> dict[str, float]:
-    """Returns the version in use, its lag, and what reading took."""
+    """Returns the version in use, its lag, and the costs of reading."""
     newest = self._container.version_seen(self._table)
     version, values = self._snapshot
     metrics = self._container.metrics()
@@ -137,7 +137,7 @@ class VariableSource(core.VariableSource):
       try:
         self._refresh()
       except connection_lib.ClosedError:
-        # The values that were read stay the newest.
+        # The values that were read before stay in use.
         if self._snapshot.values is None:
           raise
       except Exception as error:

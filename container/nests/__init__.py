@@ -1,7 +1,7 @@
 """Nests of arrays: taken apart, checked, described, and built again.
 
-- `structure`: the containers of a nest, apart from its leaves.
-- `structure_json`: a structure as text.
-- `signatures`: what a table holds.
-- `leaves`: leaves checked against a table, and cast.
+- `structure`: splits a nest into containers and leaves, and builds it again.
+- `structure_json`: writes a structure as text, and reads it.
+- `signatures`: describes what a table holds.
+- `leaves`: checks leaves against a table's signature, and casts them.
 """

@@ -1,7 +1,7 @@
-"""Leaves checked and cast against a table's signature: pure functions.
+"""Checks leaves against a table's signature and casts them, by pure functions.
 
-Between the caller's leaves and the wire, each leaf is a C-contiguous NumPy
-array. TensorFlow and JAX are imported only if the caller wants their leaves.
+Inside the container, each leaf is a C-contiguous NumPy array. TensorFlow and
+JAX are imported only if the caller wants their leaves.
 """
 
 import math
@@ -15,19 +15,19 @@ from reverb_wire import dtypes, inserts, samples
 
 LEAF_TYPES = ('tensorflow', 'numpy', 'jax')
 
-# The kinds of dtypes that hold a Python scalar without loss of its meaning.
+# The kinds of NumPy dtypes to which each type of Python scalar may be cast.
 _SCALAR_KINDS = {bool: 'biufcV', int: 'iufcV', float: 'fcV', complex: 'c'}
 _MAX_PATHS = 5
 
 
 class MismatchError(ValueError):
-  """Values do not fit the signature of a table."""
+  """The values do not fit the table's signature."""
 
 
 def to_arrays(
   values: Any, signature: signatures.Signature, finite: bool = False
 ) -> list[np.ndarray]:
-  """Checks values against a table, and brings them into its order.
+  """Checks values against a table's signature, and puts them into its order.
 
   Args:
     values: The caller's nest.
@@ -35,7 +35,8 @@ def to_arrays(
     finite: Whether to refuse NaN and infinity.
 
   Returns:
-    A C-contiguous array for each leaf, which may share the caller's memory.
+    A C-contiguous array for each leaf, in the dtype that is sent. It may share
+    memory with the caller's leaf.
 
   Raises:
     MismatchError: the structure, a dtype or a shape differs, or a value is not
@@ -56,7 +57,7 @@ def to_arrays(
 def difference(
   leaves: Mapping[structure.Path, Any], signature: signatures.Signature
 ) -> str | None:
-  """Says how a nest's paths differ from a table's; None if they do not."""
+  """Returns how a nest's paths differ from a table's; None if they do not."""
   wanted = {spec.path for spec in signature.leaves}
   found = set(leaves)
   if found == wanted:
@@ -71,7 +72,7 @@ def difference(
 
 
 def _start_copies(leaves: Iterable[Any]) -> None:
-  """Starts all copies from an accelerator before the first is waited for."""
+  """Starts to copy all leaves off the accelerator, so that copies overlap."""
   for leaf in leaves:
     if hasattr(leaf, 'copy_to_host_async'):
       leaf.copy_to_host_async()
@@ -85,7 +86,7 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
     array = leaf.numpy() if hasattr(leaf, 'numpy') else leaf
     array = np.asarray(array, order='C')
     if array.dtype != spec.dtype and array.dtype.name == 'bfloat16':
-      # TensorFlow's type of that name becomes JAX's.
+      # TensorFlow and JAX have different NumPy types called bfloat16.
       array = array.view(np.uint16).view(dtypes.BFLOAT16)
   if array.dtype != spec.dtype or not _fits(array.shape, spec):
     got = signatures.describe(array.dtype, array.shape)
@@ -97,7 +98,7 @@ def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
     raise ValueError(
       signatures.at_path(
         spec.path,
-        f'{array.nbytes:,} bytes; a leaf may have up to '
+        f'it has {array.nbytes:,} bytes, but a leaf may have up to '
         f'{inserts.MAX_LEAF_BYTES:,}. Split it into several leaves.',
       )
     )
@@ -155,10 +156,10 @@ def from_wire(leaf: samples.Leaf, spec: signatures.LeafSpec) -> np.ndarray:
   """Views a leaf of a sample as a read-only array.
 
   Raises:
-    ValueError: the leaf is not what the signature says.
+    ValueError: the dtype, shape or size of the leaf is not the signature's.
   """
   if leaf.dtype != spec.dtype_number or not _fits(leaf.shape, spec):
-    got = f'{list(leaf.shape)} of type {leaf.dtype}'
+    got = f"shape {list(leaf.shape)} of TensorFlow's type {leaf.dtype}"
     raise ValueError(
       signatures.at_path(spec.path, f'expected {spec}, got {got}')
     )

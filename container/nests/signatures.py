@@ -1,4 +1,7 @@
-"""What a table holds: read from a nest, or from a server's signature."""
+"""The signature of a table: the path, shape and dtype of each leaf.
+
+It is made from a nest, or read from the signature that a server sends.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +13,7 @@ import numpy as np
 from container.nests import structure, structure_json
 from reverb_wire import dtypes, structured_value
 
-# The types that Python's scalars have in a table made from example values.
+# The dtypes that Python's scalars have in a table made from example values.
 _SCALAR_DTYPES = {
   bool: np.dtype(np.bool_),
   int: np.dtype(np.int32),
@@ -24,11 +27,11 @@ class LeafSpec(NamedTuple):
   """One leaf of a table.
 
   Attributes:
-    path: Its place in the nest.
-    shape: None for any shape, or a tuple with None for each dimension of any
-      size.
-    dtype: NumPy's type of the leaf, as the caller has it.
-    wire_dtype: NumPy's type of the leaf, as the table has it.
+    path: The leaf's path in the nest.
+    shape: The size of each dimension, or None for a dimension of any size. The
+      whole shape is None if any shape fits.
+    dtype: The NumPy dtype of the caller's array.
+    wire_dtype: The NumPy dtype in which the table stores and sends the leaf.
   """
 
   path: structure.Path
@@ -38,7 +41,7 @@ class LeafSpec(NamedTuple):
 
   @property
   def dtype_number(self) -> int:
-    """TensorFlow's number for the type, as the table has it."""
+    """TensorFlow's number for `wire_dtype`."""
     return dtypes.NUMBERS[self.wire_dtype]
 
   def __str__(self):
@@ -50,7 +53,7 @@ class Signature(NamedTuple):
 
   Attributes:
     node: The nest's containers.
-    leaves: The nest's leaves, in Reverb's order.
+    leaves: The nest's leaves, in the order in which Reverb flattens the nest.
   """
 
   node: structure.Node
@@ -58,7 +61,7 @@ class Signature(NamedTuple):
 
 
 def describe(dtype: Any, shape: Sequence[int | None] | None) -> str:
-  """A leaf's type and shape as a person reads them: `float32[64, 3]`."""
+  """Returns a leaf's dtype and shape as text, such as `float32[64, 3]`."""
   if shape is None:
     return f'{np.dtype(dtype).name}[...]'
   sizes = ', '.join('?' if size is None else str(size) for size in shape)
@@ -66,20 +69,20 @@ def describe(dtype: Any, shape: Sequence[int | None] | None) -> str:
 
 
 def at_path(path: structure.Path, problem: str) -> str:
-  """A problem with the name of the leaf that has it."""
+  """Returns a message about a leaf, which begins with the leaf's path."""
   return f'{structure.path_name(path)}: {problem}'
 
 
 def signature_of(
   specs_or_values: Any, wire_dtype: str | None = None
 ) -> Signature:
-  """Describes a table that can hold a nest.
+  """Returns the signature of a table that can hold a nest.
 
   Args:
     specs_or_values: A nest whose leaves have a shape and a dtype, or are
       Python scalars.
-    wire_dtype: The type that floating-point leaves of more than 2 bytes have
-      on the wire; None to send them as they are.
+    wire_dtype: The name of the dtype in which the table stores and sends
+      float32 and float64 leaves; None for their own dtypes.
 
   Raises:
     TypeError: a leaf cannot be held in a table.
@@ -99,10 +102,12 @@ def signature_of(
 
 
 def spec_names(signature: Signature) -> dict[structure.Path, str]:
-  """The names of a table's specs, from which `read_signature` learns the rest.
+  """Returns a name for each of a table's specs, by the leaf's path.
 
-  A leaf is named after its place, followed by the caller's dtype if the table
-  has another. The first leaf's name also carries the caller's containers.
+  The names also carry what Reverb's signature lacks: the caller's dtypes and
+  containers. `read_signature` reads them. A leaf's name is its path, followed
+  by the caller's dtype if the table has another one. The first leaf's name also
+  describes the caller's containers.
   """
   names = {}
   for spec in signature.leaves:
@@ -119,11 +124,11 @@ def read_signature(signature: memoryview, seconds: float) -> Signature:
 
   Args:
     signature: The serialized signature as a server sends it.
-    seconds: How long reading may take.
+    seconds: The seconds that reading may take.
 
   Raises:
-    MalformedError: it is not a signature, or reading took too long.
-    TypeError: the table holds other things than variables.
+    MalformedError: these bytes are not a signature, or reading took too long.
+    TypeError: the table holds something that is not a variable.
   """
   found = {}
   node = _read_node(structured_value.read(signature, seconds), (), found)
@@ -132,7 +137,11 @@ def read_signature(signature: memoryview, seconds: float) -> Signature:
   for path, leaf in leaves.items():
     if leaf.dtype not in dtypes.BY_NUMBER:
       raise TypeError(
-        at_path(path, f'a table of type {leaf.dtype} is not variables')
+        at_path(
+          path,
+          f"has TensorFlow's type number {leaf.dtype}, which a table of "
+          'variables cannot hold',
+        )
       )
     # Other programs may give their specs any names.
     name, _, described = leaf.name.partition('\n')
@@ -172,7 +181,7 @@ def _read_node(
 
 
 def difference(old: Signature, new: Signature) -> str | None:
-  """Says how the leaves of two tables differ; None if they do not."""
+  """Returns how the leaves of two tables differ; None if they do not."""
   if old.leaves == new.leaves:
     return None
   before = {spec.path: spec for spec in old.leaves}
@@ -204,17 +213,17 @@ def _shape_and_dtype(
 
 
 def dtype_of(path: structure.Path, leaf: Any) -> np.dtype:
-  """The NumPy type of a leaf that is no Python scalar.
+  """Returns the NumPy dtype of a leaf that is not a Python scalar.
 
   Args:
-    path: The leaf's place, for the error.
+    path: The leaf's path, for the error.
     leaf: An array, a tensor, a variable, or a spec of one of them.
 
   Raises:
     TypeError: the leaf cannot be held in a table.
   """
   dtype = getattr(leaf, 'dtype', None)
-  # Only TensorFlow's types have a number of TensorFlow's.
+  # Only a TensorFlow dtype has `as_datatype_enum`.
   number = getattr(dtype, 'as_datatype_enum', None)
   if number is not None:
     found = dtypes.BY_NUMBER.get(number)
@@ -240,5 +249,9 @@ def _refuse_key(path: structure.Path, dtype: Any) -> None:
   jax = sys.modules.get('jax')
   if jax is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
     raise TypeError(
-      at_path(path, 'a typed PRNG key; push jax.random.key_data(key) instead.')
+      at_path(
+        path,
+        'this is a typed PRNG key, which a table cannot hold; push '
+        'jax.random.key_data(key) instead.',
+      )
     )

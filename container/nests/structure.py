@@ -1,10 +1,10 @@
-"""The containers of a nest apart from its leaves: described, and built again.
+"""Splits a nest into its containers and its leaves, and builds it again.
 
 TensorFlow's, JAX's and Reverb's ideas of a nest differ: JAX keeps an
 OrderedDict's order where TensorFlow sorts its keys, TensorFlow takes None for a
-leaf, and Reverb knows neither FrozenDict nor dataclasses. Here each nest is a
-tree of mappings and sequences. A leaf is found by its path of keys, and only
-that path ties a value to its place.
+leaf, and Reverb knows neither FrozenDict nor dataclasses. Here a nest is a tree
+of `Node`s, and each leaf has a path of keys. The leaves of two nests are
+matched by their paths, never by their order.
 """
 
 import collections
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-# A leaf's place: keys of mappings and names of fields as str, places in
-# sequences as int.
+# The keys that lead to a leaf: a str for a key of a mapping or the name of a
+# field, an int for an index of a sequence.
 Path = tuple[str | int, ...]
 
 
@@ -25,7 +25,7 @@ class Node(NamedTuple):
     kind: 'leaf', 'none', 'mapping', 'record' (which has named fields), 'list'
       or 'tuple'.
     type: The container's class as 'module:name'; empty for a leaf and None.
-    keys: The children's keys, in the container's own order.
+    keys: The children's keys, in the order in which the container has them.
     children: The children's nodes, in the order of `keys`.
     static: Names and values of a dataclass's fields that are not part of the
       tree, such as flax's fields with `pytree_node=False`.
@@ -42,7 +42,7 @@ LEAF = Node('leaf')
 
 
 def path_name(path: Path) -> str:
-  """A path as a person reads it: `policy/linear[0]`."""
+  """Returns a path as text, such as `policy/linear[0]`."""
   name = ''
   for key in path:
     if isinstance(key, int):
@@ -165,12 +165,12 @@ def plain(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
 
 
 def rebuild(node: Node, leaves: Mapping[Path, Any], path: Path = ()) -> Any:
-  """Builds a nest of the very types that were taken apart.
+  """Builds a nest of the classes that the original nest had.
 
   A class is used only if this process has imported it already and it is of the
-  kind that the structure says, so a structure that came over the wire can run
-  no code. In place of any other class comes a dict, a list, a tuple or a
-  namedtuple of that name.
+  kind that the structure says. So a structure from the network cannot run code.
+  Any other class is replaced by a dict, a list, a tuple or a namedtuple of that
+  name.
   """
   return _build(node, leaves, path, _own_container)
 
@@ -209,7 +209,7 @@ def _own_container(node: Node, values: list) -> Any:
   cls = _find_class(node.type)
   if node.kind == 'mapping':
     pairs = dict(zip(node.keys, values, strict=True))
-    # A subclass may want more than pairs (a defaultdict does).
+    # A subclass may take other arguments, as defaultdict does.
     is_known = cls is not None and issubclass(cls, Mapping)
     if not is_known or hasattr(cls, '__missing__'):
       return pairs
@@ -234,9 +234,9 @@ _namedtuples: dict[tuple[str, tuple], type] = {}
 
 
 def _namedtuple(name: str, names: tuple) -> type:
-  """Makes one class for each name and fields, so that equal nests are equal."""
+  """Returns the same class for the same name and fields, for equal types."""
   if (name, names) not in _namedtuples:
-    # The name came over the wire, and may be none that Python allows.
+    # The name came from the network and may not be valid in Python.
     usable = name if name.isidentifier() else 'Record'
     made = collections.namedtuple(usable, map(str, names), rename=True)
     _namedtuples[name, names] = made
@@ -247,7 +247,7 @@ def _find_class(name: str) -> type | None:
   module, _, qualname = name.partition(':')
   found = sys.modules.get(module)
   for part in qualname.split('.'):
-    # Not getattr, by which some modules import others.
+    # With `getattr`, a module that has `__getattr__` might import others.
     found = getattr(found, '__dict__', {}).get(part)
   return found if isinstance(found, type) else None
 

@@ -1,4 +1,4 @@
-"""Structures as text, which travels with a table's signature."""
+"""Writes structures as text, which a table's signature carries; reads them."""
 
 import json
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ _KINDS = ('leaf', 'none', 'mapping', 'record', 'list', 'tuple')
 
 
 def encode(node: structure.Node) -> str:
-  """Writes a structure; static fields that are no scalars are left out.
+  """Writes a structure, without static fields that are not scalars.
 
-  Where the text is read, a namedtuple takes the place of a record that lacks a
-  field.
+  If a field of a dataclass is left out, the reader gets a namedtuple in its
+  place.
   """
   return json.dumps(_sendable(node), separators=(',', ':'))
 

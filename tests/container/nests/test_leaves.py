@@ -135,7 +135,7 @@ INVALID = tf.errors.InvalidArgumentError
     (
       make_values(jax.random.key(0)),
       TypeError,
-      r'policy/linear/w: a typed PRNG key.*key_data',
+      r'policy/linear/w: this is a typed PRNG key.*key_data',
     ),
     (make_values('text'), TypeError, 'policy/linear/w: a str is not'),
     (
@@ -169,7 +169,7 @@ def test_a_leaf_too_large_for_a_message_is_refused_at_once():
       address, leaf_type='numpy', host_cache=False
     )
     client.push({'x': np.arange(3, dtype=np.uint8)})
-    with pytest.raises(ValueError, match='x: 2,200,000,000 bytes.*up to'):
+    with pytest.raises(ValueError, match='x: it has 2,200,000,000 bytes.*up'):
       # Zeros take no memory until they are touched.
       client.push({'x': np.zeros(2_200_000_000, np.uint8)})
     assert client.version() == 1
