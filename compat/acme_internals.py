@@ -1,6 +1,6 @@
-"""The private parts of dm-acme 0.4.0 that this program opens.
+"""The private parts of dm-acme 0.4.0 that this program uses.
 
-Each function says what Acme offers no public way for.
+Each function's docstring says for what Acme has no public way.
 """
 
 import copy
@@ -15,12 +15,12 @@ from acme.utils import loggers
 
 
 class PureFunctions(NamedTuple):
-  """What a `GenericActor` acts with.
+  """The functions and the random key with which a `GenericActor` acts.
 
   Attributes:
     init: random key -> state of the policy before an episode's first step.
     select_action: (parameters, observation, state) -> (action, next state).
-    get_extras: state -> nest that the adder keeps beside the action.
+    get_extras: state -> extras, the nest that the adder stores with the action.
     random_key: uint32[2], from which the next episode's key is split.
   """
 
@@ -31,10 +31,10 @@ class PureFunctions(NamedTuple):
 
 
 def pure_functions(actor: actors.GenericActor) -> PureFunctions:
-  """Returns the functions that an actor was made of.
+  """Returns the functions that an actor was made from.
 
-  The `ActorCore` that holds them is not kept: the actor has them jitted for the
-  CPU, each in a private attribute.
+  The actor does not keep the `ActorCore` that holds them. It keeps each of them
+  in a private attribute, jitted for the CPU.
   """
   return PureFunctions(
     actor._init, actor._policy, actor._get_extras, actor._random_key
@@ -47,25 +47,26 @@ def parameters(actor: actors.GenericActor) -> Any:
 
 
 def update_before_episode(actor: actors.GenericActor) -> None:
-  """Fetches the newest parameters, if the actor takes them once an episode.
+  """Fetches the newest parameters, if the actor does that once per episode.
 
-  `GenericActor` does so within `observe_first`, which also resets the actor's
-  own state.
+  `GenericActor` fetches them in `observe_first`. That cannot be called here,
+  since it also resets the actor's own state.
   """
   if actor._per_episode_update:
     actor._variable_client.update_and_wait()
 
 
 def forget_episode(adder: adders.Adder | None) -> None:
-  """Has an adder start anew where an episode breaks off.
+  """Resets an adder in the middle of an episode.
 
-  Acme's adders have no method for that. Before its action is known a step is
-  open in the writer, and `reset` refuses to end an episode there. And a
-  `SequenceAdder` that writes on over the end of episodes does nothing in its
-  `reset`, so that its base class' is called.
+  Acme's adders have no method for this. As long as the action of a step is not
+  known, the step is open in the writer, and `reset` refuses to end the episode.
+  So the step is closed first. Also, `SequenceAdder.reset` does nothing if its
+  sequences may continue over the end of an episode. So the `reset` of its base
+  class is called instead.
 
   Args:
-    adder: an adder, or None where nothing is recorded.
+    adder: an adder, or None if nothing is recorded.
   """
   if isinstance(adder, base.ReverbAdder) and adder._add_first_called:
     adder._writer.append({})
@@ -76,11 +77,11 @@ def forget_episode(adder: adders.Adder | None) -> None:
 
 
 def with_logger(builder: Any, make_logger: Callable[[], loggers.Logger]) -> Any:
-  """Returns a copy of a builder, whose learner logs to `make_logger`'s logger.
+  """Returns a copy of a builder whose learner logs to `make_logger`'s logger.
 
-  `make_learner` of this release has no argument for it: its builders take a
-  `logger_fn` when they are made, and keep it as `_logger_fn`. A builder whose
-  `logger_fn` makes a logger is returned as it is; Acme's default makes None.
+  In this release `make_learner` takes no logger. A builder takes a `logger_fn`
+  when it is made, and keeps it as `_logger_fn`. If that function returns a
+  logger, the builder is returned as it is. Acme's default returns None.
 
   Args:
     builder: a builder of the released form.

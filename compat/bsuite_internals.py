@@ -1,4 +1,4 @@
-"""The private parts of bsuite 0.3.6 that this program opens."""
+"""The private parts of bsuite 0.3.6 that this program uses."""
 
 import dm_env
 
@@ -6,10 +6,11 @@ import dm_env
 def seed_deep_sea(environment: dm_env.Environment, seed: int) -> None:
   """Seeds an environment of the experiment 'deep_sea_stochastic'.
 
-  Its `load` takes no seed, and the environment then draws one from the system.
+  The experiment's `load` takes no seed, so the environment would use a random
+  one.
 
   Args:
-    environment: what `load` returned.
+    environment: the environment that `load` returned.
     seed: a uint32.
   """
   environment._rng.seed(seed)

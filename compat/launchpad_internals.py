@@ -1,6 +1,6 @@
-"""The private parts of dm-launchpad 0.5.0 that this program opens.
+"""The private parts of dm-launchpad 0.5.0 that this program uses.
 
-Each function says what Launchpad offers no public way for.
+Each docstring says for what Launchpad has no public way.
 """
 
 from typing import Any
@@ -12,29 +12,29 @@ from launchpad.launch import worker_manager
 def find_worker_manager() -> worker_manager.WorkerManager | None:
   """Returns the worker manager of this thread, or None.
 
-  `worker_manager.get_worker_manager` raises where there is none, as in the
-  launcher's process.
+  `worker_manager.get_worker_manager` raises an error if there is none, as in
+  the launcher's process.
   """
   return getattr(worker_manager._WORKER_MANAGERS, 'manager', None)
 
 
 def set_worker_manager(manager: worker_manager.WorkerManager | None) -> None:
-  """Gives this thread a worker manager, which `lp.wait_for_stop` asks.
+  """Sets this thread's worker manager, which `lp.wait_for_stop` uses.
 
-  Launchpad keeps one by thread, and gives it to the threads alone that it
-  starts itself.
+  Launchpad keeps one for each thread, but sets it only in the threads that
+  Launchpad itself starts.
 
   Args:
-    manager: the node's worker manager, or None to take it away again.
+    manager: the node's worker manager, or None to remove it again.
   """
   worker_manager._WORKER_MANAGERS.manager = manager
 
 
 class CourierNode(lp.CourierNode):
-  """A Courier node that lets a subclass run something around its making.
+  """A Courier node whose subclasses can override how its object is made.
 
-  `lp.CourierNode.run` makes the object to serve, and connects to its servers
-  meanwhile, in `_construct_instance`.
+  `lp.CourierNode.run` calls the private method `_construct_instance`. It
+  connects to the servers of the node's handles, and makes the object to serve.
   """
 
   def construct_instance(self) -> Any:

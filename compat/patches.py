@@ -1,4 +1,4 @@
-"""The patches, each with the file that needs it."""
+"""The patches. A comment at each one names the file that needs it."""
 
 import importlib
 import sys
@@ -9,9 +9,9 @@ import jax
 
 _JAX_SERIES = '0.6.'
 
-# Functions that `jax` had when Acme was written, and what they are called in
-# `jax.tree_util`. acme/jax/utils.py needs them, and every learner under
-# acme/agents/jax.
+# Functions that `jax` had when Acme was written, and their names in
+# `jax.tree_util`. acme/jax/utils.py and every learner in acme/agents/jax need
+# them.
 _TREE_FUNCTIONS = {
   'tree_flatten': 'tree_flatten',
   'tree_leaves': 'tree_leaves',
@@ -23,15 +23,15 @@ _TREE_FUNCTIONS = {
 
 
 class IncompatibleVersionError(ImportError):
-  """An installed package is not one that these patches were written for."""
+  """An installed package has a version that these patches do not fit."""
 
 
 def apply() -> None:
   """Patches JAX and TensorFlow Probability so that Acme can be imported.
 
   Raises:
-    IncompatibleVersionError: JAX or TensorFlow Probability is not of the
-      series patched here, or lacks something that a patch builds on.
+    IncompatibleVersionError: JAX or TensorFlow Probability has a version that
+      these patches do not fit, or lacks something that they need.
   """
   _silence_old_releases()
   _check_jax()
@@ -66,11 +66,12 @@ def _restore_jax_aliases() -> None:
 
 
 def _import_tfp_without_tensorflow() -> None:
-  """Imports TFP lazily, as it does by itself in a process without TensorFlow.
+  """Imports TensorFlow Probability without its TensorFlow half.
 
-  With TensorFlow in `sys.modules`, as in Launchpad's workers,
+  If `sys.modules` has TensorFlow, as in Launchpad's workers,
   tensorflow_probability/python/__init__.py loads its TensorFlow half at once,
-  and that half refuses TensorFlow 2.8. Acme's agents use the JAX half only.
+  and that half refuses TensorFlow 2.8. Otherwise it loads that half only when
+  it is used. Acme's agents use only the JAX half.
   """
   tensorflow = sys.modules.pop('tensorflow', None)
   try:
@@ -84,7 +85,7 @@ def _import_tfp_without_tensorflow() -> None:
     if tensorflow is not None:
       sys.modules['tensorflow'] = tensorflow
   importlib.import_module('tensorflow_probability.substrates.jax')
-  # acme/agents/jax/ail/losses.py reaches the JAX half by its former path.
+  # acme/agents/jax/ail/losses.py uses the former path of the JAX half.
   tfp.experimental = types.SimpleNamespace(substrates=tfp.substrates)
 
 
@@ -92,24 +93,23 @@ def _silence_old_releases() -> None:
   """Silences warnings that the pinned releases would cause in every process.
 
   acme/wrappers/gym_wrapper.py imports gym, which prints that it is no longer
-  maintained; acme/agents/jax/actors.py passes `backend` to `jax.jit`; Acme's
-  DQN asks for float64, which JAX makes float32; and reverb, gym and TensorFlow
-  use what Python and NumPy have deprecated.
+  maintained. acme/agents/jax/actors.py passes `backend` to `jax.jit`, which is
+  deprecated. Acme's DQN asks for float64, and JAX gives it float32. Reverb, gym
+  and TensorFlow use deprecated parts of Python and NumPy.
   """
   for message in (
     'Explicitly requested dtype .*float64',
     'backend and device argument on jit is deprecated',
     'distutils Version classes are deprecated',
     '`np.bool8` is a deprecated alias',
-    # Google's packages warn so. TensorFlow imports them if they are installed,
-    # as they are with Vertex AI's.
+    # Google's packages print this. TensorFlow imports them if they are
+    # installed, and Vertex AI's package installs them.
     'You are using a non-supported Python version',
   ):
     warnings.filterwarnings('ignore', message)
   importlib.import_module('gym_notices.notices').notices.clear()
   importlib.import_module('gym')
-  # gym's import makes Python show all deprecations, not only those of one's own
-  # code.
+  # Importing gym makes Python show the deprecation warnings of all packages.
   shown = ('once', None, DeprecationWarning, None, 0)
   if shown in warnings.filters:
     warnings.filters.remove(shown)

@@ -1,1 +1,1 @@
-"""What one process of the program does while it runs: a file for each role."""
+"""What each process of the program does while it runs: one file per role."""

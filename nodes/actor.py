@@ -27,11 +27,12 @@ class ActorLoop(core.Worker):
     """Wraps an environment loop.
 
     Args:
-      loop: runs an episode. It has `steps` as its counter and as an observer.
+      loop: runs episodes. `steps` is both its counter and one of its observers.
       logger: gets one row an episode.
       steps: says when all actors together have made enough steps.
       adder: the adder of the loop's actor, or None.
-      watch: counts episodes that are not finite, or ends the run at one.
+      watch: decides what happens at an episode with a NaN or an infinity: it is
+        counted and left out, or the run ends. None ends the run.
     """
     self._loop = loop
     self._logger = logger
@@ -55,19 +56,20 @@ class ActorLoop(core.Worker):
     return result
 
   def close(self) -> None:
-    """Reports the steps of an episode that was broken off."""
+    """Reports the steps of an unfinished episode."""
     self._steps.close()
 
 
 class WeightsObserver(observers.EnvLoopObserver):
-  """Logs which weights an episode used, and ends the loop where it must end.
+  """Logs which weights an episode used, and ends the loop when it must end.
 
-  Acme's loop asks nothing else between two steps, so each step asks two things:
+  Acme's loop calls only its observers between two steps. So this observer makes
+  two checks at each step:
 
-  - Is the program to stop? (`worker.check`)
+  - Must the program stop? (`worker.check`)
   - Did a fetch of weights fail? Acme's `VariableClient` fetches in a future and
-    never reads its error, so that the actor would go on with stale weights. The
-    source's `check` raises that error in the loop.
+    never reads its error, so the actor would go on with stale weights. The
+    `check` of the variable source raises that error in the loop.
   """
 
   def __init__(self, variable_source: container.VariableSource):

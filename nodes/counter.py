@@ -21,8 +21,8 @@ _REPORT, _STARTS = 'report:', 'starts:'
 class GlobalCounter:
   """Adds up what all processes report, and stops the program at a limit.
 
-  Processes report totals rather than increments, so that a report counts once
-  even if it is sent twice, or again after this process was restarted.
+  Processes report totals rather than increments. So a report counts once, even
+  if it is sent twice or if the counter was restarted in between.
   """
 
   def __init__(
@@ -30,12 +30,13 @@ class GlobalCounter:
     limits: Mapping[str, int] | None = None,
     journal: journal_lib.Journal | None = None,
   ):
-    """Goes on from the journal, or starts at zero.
+    """Starts with the counts in the journal, or at zero.
 
     Args:
-      limits: counts by name, such as `ACTOR_STEPS`. The program is stopped when
-        one of them is reached; without limits it runs until it is stopped.
-      journal: saves every report, so that it outlives a restart.
+      limits: the count at which the program stops, by name, such as
+        `ACTOR_STEPS`. The first limit that is reached stops the program.
+        Without limits it runs until something else stops it.
+      journal: saves every report, so that the counts survive a restart.
     """
     self._limits = dict(limits or {})
     self._journal = journal
@@ -44,7 +45,7 @@ class GlobalCounter:
     self._reached = threading.Event()
     self._patience = patience.Patience(
       'the journal of the counts',
-      'processes that count wait for it, for some minutes',
+      'processes that report counts wait for some minutes',
     )
 
   def report(
@@ -53,29 +54,29 @@ class GlobalCounter:
     """Replaces the totals of `source`; returns the counts of the program.
 
     Args:
-      source: the process that reports, by a name of its own.
-      totals: all that it has counted so far, by name.
+      source: the unique name of the process that reports.
+      totals: everything that the process has counted so far, by name.
 
     Returns:
       The sum over all sources, by name. None if the totals cannot be saved now:
-      then they do not count, and the process that reports has to wait. Counts
-      that were returned once are never lost.
+      then they do not count, and the reporting process has to try again. A
+      count that was returned once is never lost.
     """
     with self._lock, self._patience.attempt():
       self._keep(_REPORT + source, dict(totals))
     return None if self._patience.error else self.get_counts()
 
   def begin(self, process: str) -> int | None:
-    """Returns how often `process` has begun before, in restarts and resumes.
+    """Returns how often `process` was started before, and counts this start.
 
-    A process that mixes the number into its random key repeats no earlier
-    episode.
+    Restarts and resumes count as well. A process mixes the number into its
+    random key, so that it does not repeat earlier episodes.
 
     Args:
       process: the process's name, such as 'actor/0'.
 
     Returns:
-      The number, or None if it cannot be saved now.
+      The number of earlier starts, or None if this one cannot be saved now.
     """
     with self._lock, self._patience.attempt():
       before = self._values.get(_STARTS + process, 0)
@@ -96,12 +97,12 @@ class GlobalCounter:
     return counts
 
   def run(self) -> None:
-    """Waits for a limit or a stop; at a limit, stops the program."""
+    """Waits for a stop, or for a limit; at a limit it stops the program."""
     self.get_counts()
     while not self._reached.is_set():
       if lp.wait_for_stop(0.1):
         return
-    logging.info('Reached one of %s.', self._limits)
+    logging.info('A limit was reached; the limits are %s.', self._limits)
     lp.stop()
     # Other processes may read the counts until all of them have stopped.
     lp.wait_for_stop()

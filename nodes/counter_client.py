@@ -1,4 +1,4 @@
-"""How other processes count, and report what they counted to the counter."""
+"""How a process counts, and how it reports its counts to the counter."""
 
 import threading
 import time
@@ -18,29 +18,34 @@ Number = int | float
 
 # How long one call may take.
 _CALL_SECONDS = 5.0
-# How long a counter may be away, which is being restarted.
+# How long the counter may not answer, as while it is restarted.
 _AWAY_SECONDS = 60.0
-# How long its disk may be full: a person may need as long to make room.
+# How long the counter's disk may be full. A person may need that long to make
+# room.
 _FULL_SECONDS = 300.0
 _RETRY_SECONDS, _FULL_RETRY_SECONDS = 0.1, 0.5
-# With these codes the counter has answered, and would answer the same again.
+# An error with one of these codes is the counter's answer. A second call would
+# get the same one.
 _FINAL_CODES = ('INVALID_ARGUMENT', 'NOT_FOUND')
 
 
 class CounterClient:
-  """Calls a `counter.GlobalCounter` in another process, across its restarts.
+  """Calls a `counter.GlobalCounter` in another process.
+
+  A call waits while the counter is restarted.
 
   Attributes:
-    away_seconds: seconds that a call waits for a counter that does not answer.
-    full_seconds: seconds that a call waits for a counter whose disk is full.
+    away_seconds: how many seconds a call waits if the counter does not answer.
+    full_seconds: how many seconds a call waits if the counter's disk is full.
   """
 
   def __init__(self, address: str, away_seconds: float = _AWAY_SECONDS):
-    """Connects at the first call.
+    """Makes a client, which connects at its first call.
 
     Args:
       address: host and port of the counter's Courier server.
-      away_seconds: see the attribute.
+      away_seconds: how many seconds a call waits if the counter does not
+        answer.
     """
     self._client = courier.Client(address, call_timeout=_CALL_SECONDS)
     self.away_seconds = away_seconds
@@ -50,7 +55,7 @@ class CounterClient:
   def report(
     self, source: str, totals: Mapping[str, Number]
   ) -> dict[str, Number]:
-    """Does what `GlobalCounter.report` does, and waits until it is saved.
+    """Calls `GlobalCounter.report`, and waits until the totals are saved.
 
     Raises:
       ConnectionError: the counter stays away, or its disk stays full.
@@ -58,7 +63,7 @@ class CounterClient:
     return self._call('report', source, dict(totals))
 
   def begin(self, process: str) -> int:
-    """Does what `GlobalCounter.begin` does, and waits until it is saved.
+    """Calls `GlobalCounter.begin`, and waits until the start is saved.
 
     Raises:
       ConnectionError: the counter stays away, or its disk stays full.
@@ -74,7 +79,7 @@ class CounterClient:
     return self._call('get_counts')
 
   def increment(self, **counts: Number) -> dict[str, Number]:
-    """Adds `counts`, as Acme's own `counting.Counter` asks of its parent."""
+    """Adds `counts`. Acme's `counting.Counter` calls this on its parent."""
     return self._increments.increment(**counts)
 
   def _call(self, method: str, *args: Any) -> Any:
@@ -95,20 +100,20 @@ class CounterClient:
         reason = f' ({error})' if error else ''
         raise ConnectionError(
           f'The counter at {self._client.address} {failed} for '
-          f'{limit:g} s{reason}. Its own output says why.'
+          f'{limit:g} s{reason}. The output of the counter says why.'
         ) from error
       worker.check()
       time.sleep(_RETRY_SECONDS if error else _FULL_RETRY_SECONDS)
 
 
 class Counter(counting.Counter):
-  """A process's own counter; the global one counts its totals exactly once."""
+  """The counter of one process, which reports its totals to the global one."""
 
   def __init__(self, parent, prefix: str, time_delta: float = 1.0):
-    """Counts under `prefix`.
+    """Starts at zero.
 
     Args:
-      parent: a client of `GlobalCounter`, or anything with its `report`.
+      parent: a client of `GlobalCounter`, or an object with the same `report`.
       prefix: counts are named `<prefix>_<name>`, or `<name>` if this is empty.
       time_delta: seconds between reports; 0 reports each increment.
     """
@@ -119,13 +124,13 @@ class Counter(counting.Counter):
     self._source = f'{prefix}-{uuid.uuid4().hex}'
     self._totals: dict[str, Number] = {}
     self._totals_lock = threading.Lock()
-    # The totals at the last report, and what the program's counts were then.
+    # This process's totals and the program's counts, both at the last report.
     self._reported: dict[str, Number] = {}
     self._counts_of_all: dict[str, Number] = {}
     self._reported_at = float('-inf')
 
   def increment(self, **counts: Number) -> dict[str, Number]:
-    """Adds to the totals; returns what `get_counts` does."""
+    """Adds to the totals; returns what `get_counts` returns."""
     with self._totals_lock:
       for name, value in counts.items():
         key = self._key_prefix + name
@@ -133,13 +138,17 @@ class Counter(counting.Counter):
     return self.get_counts()
 
   def get_counts(self) -> dict[str, Number]:
-    """Returns the program's counts at the last report, plus ours since then."""
+    """Returns the program's counts, and reports if a report is due.
+
+    They are the counts at the last report, plus what this process has counted
+    since then.
+    """
     if time.monotonic() - self._reported_at >= self._every_seconds:
       self.sync()
     return self.known_counts()
 
   def known_counts(self) -> dict[str, Number]:
-    """Returns the same as `get_counts`, and never reports."""
+    """Returns the same counts as `get_counts`, but never reports."""
     counts = dict(self._counts_of_all)
     with self._totals_lock:
       for name, value in self._totals.items():
@@ -148,13 +157,15 @@ class Counter(counting.Counter):
     return counts
 
   def finish(self, away_seconds: float) -> None:
-    """Reports what was not reported yet, to a counter that may be away.
+    """Makes a last report, if there are counts that were not reported yet.
 
     Args:
-      away_seconds: how long to wait for a counter that does not answer.
+      away_seconds: how many seconds to wait if the counter does not answer or
+        cannot save.
 
     Raises:
-      ConnectionError: it did not answer, and these counts are lost.
+      ConnectionError: the counter did not take the report. The counts since the
+        last report are lost.
     """
     client = self._reports_to
     client.away_seconds = client.full_seconds = away_seconds

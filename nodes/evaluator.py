@@ -16,38 +16,38 @@ from nodes import schedule as schedule_lib
 from nodes.checks import finite
 
 _POLL_SECONDS = 0.2
-# An actor asks for weights once in a number of updates, in Acme at most 1,000.
+# An actor fetches weights only once in so many updates: in Acme at most 1,000.
 _MAX_UPDATES = 10_000
 
 
 class PinnedSource(core.VariableSource):
-  """Gives out one version of the variables until `advance` is called."""
+  """Returns the same version of the variables until `advance` is called."""
 
   def __init__(self, source: container.VariableSource):
-    """Has given out nothing yet.
+    """Makes a source that has returned nothing yet.
 
     Args:
-      source: where the variables come from.
+      source: the source that the variables are fetched from.
     """
     self._source = source
     self._pinned: dict[tuple[str, ...], list[Any]] = {}
 
   def advance(self) -> None:
-    """Makes the next call of `get_variables` take the newest version."""
+    """Makes the next call of `get_variables` fetch the newest version."""
     self._pinned.clear()
 
   @property
   def version(self) -> int:
-    """The version of the variables that were given out last."""
+    """The version of the variables that were returned last."""
     return self._source.version
 
   @property
   def is_pinned(self) -> bool:
-    """Whether variables were given out since the last `advance`."""
+    """Whether variables were returned since the last `advance`."""
     return bool(self._pinned)
 
   def newest_version(self) -> int:
-    """Returns the newest version that there is."""
+    """Returns the number of the newest version."""
     return self._source.newest_version()
 
   def get_variables(self, names: Sequence[str]) -> list[Any]:
@@ -71,16 +71,17 @@ class EvaluatorLoop(core.Worker):
     schedule: schedule_lib.Schedule,
     watch: finite.Watch | None = None,
   ):
-    """Makes a first evaluation due, as soon as there are weights.
+    """Makes the loop. The first evaluation is due when there are weights.
 
     Args:
-      loop: runs an episode without updating the actor, and counts it.
+      loop: runs an episode without updating the actor, and counts the episode.
       actor: the loop's actor.
-      source: where the actor's weights come from.
-      get_counts: returns the program's counts.
+      source: the source of the actor's weights.
+      get_counts: returns the program's counts by name.
       logger: gets one row an episode.
-      schedule: when to evaluate.
-      watch: counts episodes that are not finite, or ends the run at one.
+      schedule: when to evaluate, and for how many episodes.
+      watch: decides what happens at an episode with a NaN or an infinity: it is
+        counted and left out, or the run ends. None ends the run.
     """
     self._loop = loop
     self._actor = actor
@@ -89,16 +90,16 @@ class EvaluatorLoop(core.Worker):
     self._logger = logger
     self._schedule = schedule
     self._watch = watch or finite.Watch()
-    # The version that was evaluated last, and when that began.
+    # The version that was evaluated last, and when that evaluation began.
     self._version = 0
     self._began = float('-inf')
-    # How many times `every_learner_steps` the learner had made then.
+    # The learner's steps at that time, divided by `every_learner_steps`.
     self._multiple = -1
 
   def run(self) -> None:
-    """Evaluates until the program stops, and then the last weights."""
+    """Evaluates until the program stops, and then with the last weights."""
     while not lp.wait_for_stop(_POLL_SECONDS):
-      # `_is_due` comes second, since it forgets that an evaluation was due.
+      # `_is_due` must come second: asked again, it says that nothing is due.
       if self._has_news() and self._is_due():
         self.evaluate()
     if self._has_news():

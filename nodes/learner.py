@@ -21,21 +21,21 @@ _VERSION = 'weights_version'
 
 
 def version_saved(saved: saved_state.Saved | None) -> int:
-  """Returns the version of the saved weights, or 0 if nothing was saved."""
+  """Returns the version of the weights in a state, or 0 if there is none."""
   return saved.facts[_VERSION] if saved else 0
 
 
 def restore(learner: core.Learner, saved: saved_state.Saved) -> None:
-  """Gives a learner the state that was saved.
+  """Puts a saved state into a learner.
 
   Raises:
-    saved_state.MismatchError: it is the state of another agent or network.
+    saved_state.MismatchError: the state is of another agent or network.
   """
   learner.restore(saved.fit(learner.save()))
 
 
 class LearnerLoop(core.Worker):
-  """Takes the learner's steps, and offers its weights after each of them."""
+  """Makes the learner step, and offers its weights after each step."""
 
   def __init__(
     self,
@@ -50,13 +50,14 @@ class LearnerLoop(core.Worker):
     """Restores the learner if a state was saved.
 
     Args:
-      learner: takes steps and tells its variables.
+      learner: the learner that takes the steps.
       variable_names: the names of the variables that are published.
-      publisher: takes the variables to the variable server.
-      checkpointer: saves the learner's state, so that it outlives a restart.
-      saved: a state that such a loop saved, from `checkpointer.restore()`.
-      is_enough: asked before each step; when it returns true the loop ends.
-      accepts: asked about each state; a state that it refuses is not saved.
+      publisher: sends the variables to the variable server.
+      checkpointer: saves the learner's state, so that it survives a restart.
+      saved: the state to start from, as `checkpointer.restore()` returned it.
+      is_enough: called before each step; the loop ends when it returns True.
+      accepts: called with each state before it is saved; a state for which it
+        returns False is not saved.
 
     Raises:
       saved_state.MismatchError: `saved` is of another agent or network.
@@ -71,7 +72,7 @@ class LearnerLoop(core.Worker):
     if saved is not None:
       restore(learner, saved)
     elif checkpointer is not None:
-      # Finds now that a state cannot be saved, when there is nothing to lose.
+      # If a state cannot be saved, the run must fail now, not after hours.
       saved_state.to_bytes(learner.save(), {})
 
   def run(self) -> None:
@@ -84,7 +85,7 @@ class LearnerLoop(core.Worker):
         self.checkpoint()
 
   def checkpoint(self) -> None:
-    """Saves the learner and the version of its weights, if that is wanted."""
+    """Saves the learner's state, if there is a checkpointer."""
     if self._checkpointer is None:
       return
     state = self._learner.save()
@@ -94,7 +95,7 @@ class LearnerLoop(core.Worker):
       self._checkpointer.postpone()
 
   def close(self) -> None:
-    """Saves the learner a last time, and prints a line if that fails."""
+    """Saves the learner's state once more, and prints a line if that fails."""
     self.checkpoint()
     if self._checkpointer:
       self._checkpointer.close()
@@ -105,7 +106,10 @@ class LearnerLoop(core.Worker):
     self.publish()
 
   def publish(self) -> None:
-    """Offers the learner's weights to the publisher, which may skip them."""
+    """Offers the learner's weights to the publisher.
+
+    The publisher skips them if it published others a short time ago.
+    """
     self._publisher.publish(
       lambda: named_variables(self._learner, self._variable_names)
     )
@@ -118,11 +122,14 @@ class LearnerLoop(core.Worker):
 def named_variables(
   source: core.VariableSource, names: Sequence[str]
 ) -> dict[str, Any]:
-  """Returns variables as the variable server's table has them: a nest by name.
+  """Returns variables by name, as the variable server's table holds them.
 
   Args:
     source: a learner, or another source of variables.
-    names: what to ask its `get_variables` for.
+    names: the names that its `get_variables` is called with.
+
+  Returns:
+    A nest of arrays for each name.
   """
   return dict(zip(names, source.get_variables(names), strict=True))
 
@@ -130,8 +137,8 @@ def named_variables(
 class Samples(Iterator):
   """A dataset's batches, fetched ahead by a background thread.
 
-  Reverb waits for samples inside C++, where no Python signal gets through. Only
-  the background thread waits there, and it need not end.
+  Reverb waits for samples inside C++, where Python handles no signal. So only
+  the background thread waits there. As a daemon thread it need not end.
   """
 
   _POLL_SECONDS = 0.2
@@ -162,10 +169,9 @@ class Samples(Iterator):
       self._waited_seconds += time.monotonic() - start
 
   def stop(self) -> None:
-    """Makes `next` raise `SystemExit`, now and from now on.
+    """Makes `next` raise `SystemExit` from now on, also in a waiting call.
 
-    The thread that calls `next` may be one that Acme prefetches with, which
-    this ends.
+    So this also ends a thread of Acme that prefetches by calling `next`.
     """
     self._is_stopped = True
 
@@ -196,20 +202,20 @@ class Samples(Iterator):
 
 
 class WeightsWatch(finite.Watch):
-  """Refuses weights that are not finite, and counts or stops at them."""
+  """Refuses weights with a NaN or an infinity; counts them or ends the run."""
 
   def __init__(self, counter: counter_client.Counter, stop: bool):
-    """Has found nothing so far.
+    """Makes a watch that has found nothing yet.
 
     Args:
       counter: counts the learner's steps.
-      stop: whether the first find is an error. Otherwise it is logged.
+      stop: True raises an error at the first such weights; False logs them.
     """
     super().__init__(stop)
     self._counter = counter
 
   def progress(self) -> str:
-    """Returns a text that names this process and its step."""
+    """Returns a text with this process's name and its number of steps."""
     counts = self._counter.known_counts()
     return f'learner/0, after step {counts.get(counter_lib.LEARNER_STEPS, 0):,}'
 
@@ -220,8 +226,8 @@ class WeightsWatch(finite.Watch):
       values: a nest of arrays and numbers.
 
     Raises:
-      finite.NonFiniteError: they are the first that are not, and the process is
-        to stop at them.
+      finite.NonFiniteError: these are the first values that are not finite, and
+        the run must end at them.
     """
     found = finite.find(values, 'weight')
     if found is not None:

@@ -1,4 +1,4 @@
-"""The replay server: where actors insert and the learner samples."""
+"""The replay server: actors insert into it and the learner samples from it."""
 
 import dataclasses
 import functools
@@ -16,13 +16,13 @@ from run_files import patience
 
 @dataclasses.dataclass(frozen=True)
 class ReplayCheckpointing:
-  """How replay is saved, so that it outlives a restart.
+  """How replay is saved, so that it survives a restart.
 
   Attributes:
-    directory: the folder of the checkpoints. A server that starts goes on from
-      the newest whole one, and takes the tables' configuration from it as well.
-    every_seconds: seconds between two checkpoints. While one is written,
-      inserts wait.
+    directory: the folder of the checkpoints. When the server starts, it loads
+      the newest complete checkpoint: the items, and the tables' configuration.
+    every_seconds: seconds between two checkpoints. Inserts wait while a
+      checkpoint is written.
   """
 
   directory: str
@@ -42,9 +42,9 @@ class ReplayNode(lp.ReverbNode):
 
     Args:
       make_tables: called in the server's process; returns the replay tables.
-      *args: what `make_tables` is called with.
-      checkpointing: how the tables are saved. None begins with empty tables at
-        every start.
+      *args: the arguments of `make_tables`.
+      checkpointing: how the tables are saved. With None nothing is saved, and
+        the tables are empty at every start.
     """
     self._make_tables = functools.partial(make_tables, *args)
     super().__init__(self._make_tables)
@@ -60,7 +60,8 @@ class ReplayNode(lp.ReverbNode):
       checkpointing
       and checkpointers_lib.DefaultCheckpointer(checkpointing.directory),
     )
-    # Its destructor waits for ever for inserts that a rate limiter holds back.
+    # The server's destructor would wait for ever for inserts that a rate
+    # limiter holds back.
     worker.keep(server)
     if checkpointing is None:
       lp.wait_for_stop()
@@ -68,7 +69,7 @@ class ReplayNode(lp.ReverbNode):
     client = reverb.Client(f'localhost:{port}')
     attempts = patience.Patience(
       f'the checkpoint of replay in {checkpointing.directory}',
-      'the run goes on, the one before is kept, and it is tried again',
+      'the run goes on, the last checkpoint is kept, and it is tried again',
     )
     is_last = False
     while not is_last:
@@ -81,5 +82,5 @@ def _checkpoint(client: reverb.Client) -> None:
   try:
     client.checkpoint()
   except RuntimeError as e:
-    # Reverb's server says no more about why it could not write.
+    # Reverb gives no other reason for a failed write.
     raise OSError(str(e)) from e

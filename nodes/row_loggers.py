@@ -1,4 +1,4 @@
-"""Loggers around a process's logger, which add to its rows or look at them."""
+"""Loggers that wrap a process's logger, to check its rows or to add to them."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +26,8 @@ class WithLossesWatched(loggers.Logger):
     Args:
       logger: gets every row.
       get_progress: returns a text that names the process and its step.
-      every_seconds: seconds between two looks at the losses. To look waits for
-        the device that computes them.
+      every_seconds: seconds between two checks of the losses. A check waits for
+        the device that computes the losses.
     """
     self._logger = logger
     self._get_progress = get_progress
@@ -51,7 +51,7 @@ class WithLossesWatched(loggers.Logger):
 
 
 class WithMetrics(loggers.Logger):
-  """Adds to every row what sources report, and passes it on."""
+  """Adds metrics to every row, and passes the row on."""
 
   def __init__(
     self,
@@ -62,7 +62,8 @@ class WithMetrics(loggers.Logger):
 
     Args:
       logger: gets the rows.
-      sources: return metrics by name; each is called for every row.
+      sources: functions that return metrics by name. Each one is called for
+        every row.
     """
     self._logger = logger
     self._sources = tuple(sources)

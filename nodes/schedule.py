@@ -8,13 +8,13 @@ _FORM = re.compile(r'(\d+(?:\.\d+)?)(s|steps)(?:\*(\d+))?')
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-  """When to evaluate, and how thoroughly.
+  """When to evaluate, and for how many episodes.
 
   Attributes:
     every_seconds: seconds from the beginning of one evaluation to the beginning
       of the next, or None.
-    every_learner_steps: evaluates at each multiple of this number of the
-      learner's steps, or None.
+    every_learner_steps: an evaluation is due whenever the learner has made
+      another multiple of this number of steps; or None.
     episodes: the number of episodes of one evaluation.
   """
 
@@ -27,8 +27,9 @@ def parse(text: str) -> tuple[Schedule, ...]:
   """Returns the schedules that a text such as `1000steps*5,30s` describes.
 
   Args:
-    text: for each evaluator a number of seconds or of learner steps, with the
-      number of episodes if it is not one.
+    text: one schedule for each evaluator, with commas in between. A schedule is
+      a number of seconds or of learner steps, and then `*` and the number of
+      episodes if it is not one.
 
   Raises:
     ValueError: the text is not of that form.

@@ -1,4 +1,4 @@
-"""Counts an actor's steps when it makes them, not when the episode ends."""
+"""Counts each step of an actor at once, rather than at the episode's end."""
 
 import time
 from typing import Any
@@ -11,18 +11,18 @@ from acme.utils import loggers, observers
 from nodes import counter as counter_lib
 from nodes import counter_client
 
-# Other processes know of a step after this time at most.
+# A step is reported to the other processes after this time at most.
 _EVERY_SECONDS = 1.0
-# How long to wait at a stop for a counter that may be away.
+# How long to wait at a stop for a counter that does not answer.
 _LAST_REPORT_SECONDS = 2.0
 
 
 class Enough(Exception):
-  """All actors together have made the steps of the run."""
+  """All actors together have made as many steps as the run shall have."""
 
 
 class StepCounter(observers.EnvLoopObserver):
-  """Sees every step of a process's loops, and is their counter.
+  """Counts the steps of a process's loops, as their observer and counter.
 
   Each step counts at once in this process. Once a second and at the end of each
   episode the steps are reported to the program's counter, and a row is logged.
@@ -35,13 +35,13 @@ class StepCounter(observers.EnvLoopObserver):
     max_actor_steps: int | None = None,
     every_seconds: float = _EVERY_SECONDS,
   ):
-    """Counts from now on.
+    """Starts with no steps.
 
     Args:
       counter: the process's counter, which reports when `sync` is called.
       logger: gets a row of counts once a second while an episode lasts.
-      max_actor_steps: the steps of all actors together at which `observe` ends
-        the loop, or None.
+      max_actor_steps: `observe` ends the loop when all actors together have
+        made this number of steps. None sets no limit.
       every_seconds: seconds between two reports.
     """
     self._counter = counter
@@ -52,18 +52,18 @@ class StepCounter(observers.EnvLoopObserver):
     self._unreported = 0
 
   def observe_first(self, env, timestep) -> None:
-    """Begins the first second; a reset is no step."""
+    """Starts the clock of the reports; a reset does not count as a step."""
     self._reported_at = self._reported_at or time.monotonic()
 
   def observe(self, env, timestep, action) -> None:
     """Counts a step.
 
     Raises:
-      Enough: the steps are enough, and it is in the middle of an episode.
+      Enough: the limit was reached in the middle of an episode.
     """
     counts = self._counter.increment(steps=1)
     self._unreported += 1
-    if timestep.last():  # The loop calls `increment` next, which reports.
+    if timestep.last():  # Next the loop calls `increment`, and that reports.
       return
     is_enough = self.is_enough(counts)
     if is_enough or time.monotonic() - self._reported_at >= self._every_seconds:
@@ -75,11 +75,11 @@ class StepCounter(observers.EnvLoopObserver):
     return {}
 
   def increment(self, episodes: int, steps: int) -> dict[str, Any]:
-    """Counts episodes and reports; the steps were counted as they were made.
+    """Counts episodes and reports them, with all steps since the last report.
 
     Args:
-      episodes: how many have ended.
-      steps: not used.
+      episodes: how many episodes have ended.
+      steps: not used, since `observe` has counted the steps.
 
     Returns:
       The program's counts by name.
@@ -91,12 +91,16 @@ class StepCounter(observers.EnvLoopObserver):
     return self._counter.known_counts()
 
   def is_enough(self, counts: loggers.LoggingData) -> bool:
-    """Returns whether counts, or a row that has them, reach the limit."""
+    """Returns whether all actors' steps have reached the limit.
+
+    Args:
+      counts: the program's counts by name, or a row that contains them.
+    """
     steps = counts.get(counter_lib.ACTOR_STEPS, 0)
     return self._max_actor_steps is not None and steps >= self._max_actor_steps
 
   def close(self) -> None:
-    """Reports and logs the steps that were not reported yet, as at a stop."""
+    """Reports and logs the steps that were not reported yet."""
     if not self._unreported:
       return
     try:

@@ -1,4 +1,4 @@
-"""What a process spends its time on: how long calls take, by their purpose."""
+"""Measures what a process spends its time on, by the purpose of its calls."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ from acme import core
 from run_files import patience, whole_files
 
 _T = TypeVar('_T')
-# The times of so many last seconds may be lost when the process is killed.
+# When the process is killed, the times of these last seconds may be lost.
 _WRITE_SECONDS = 5.0
 
 ENVIRONMENT = {'reset': 'environment', 'step': 'environment'}
@@ -29,14 +29,14 @@ SAMPLES = {'_next': 'sample wait'}
 
 
 class Timer(Protocol):
-  """Times the methods of objects, or leaves the objects as they are."""
+  """Measures how long methods of objects take, or does nothing."""
 
   def time(self, target: _T, names: Mapping[str, str]) -> _T:
-    """Returns the same object; from now on some of its methods are timed.
+    """Times some methods of an object from now on; returns the object.
 
     Args:
-      target: the object, or None where there is nothing to time.
-      names: the purpose of each method, by the method's name.
+      target: the object, or None if there is nothing to time.
+      names: for each method to time, its purpose by its name.
     """
 
   def close(self) -> None:
@@ -54,17 +54,17 @@ class NoTimer:
 
 
 class TreeTimer:
-  """Writes the times as a tree: a call within a call stands below it."""
+  """Writes the times as a tree, in which a call is a child of its caller."""
 
   def __init__(self, path: str):
-    """Measures from the first call on, and adds to the times in the file.
+    """Reads the times that are in the file, to add to them.
 
-    So a restarted process, or a resumed run, forgets nothing.
+    So a restarted process and a resumed run keep the times from before.
 
     Args:
-      path: the JSON file: an object with `seconds` and `calls` for each path in
-        the tree, such as 'policy/weights'. The path '' has all seconds since
-        the first call.
+      path: the JSON file to write. It has `seconds` and `calls` for each path
+        in the tree, such as 'policy/weights'. The path '' has the seconds since
+        the first timed call.
 
     Raises:
       OSError: the file's folder cannot be made, or the file cannot be read.
@@ -113,7 +113,7 @@ class TreeTimer:
     with self._lock:
       if self._began is None:
         self._began = self._written = began
-      # A call that has others within it ends after them and began before.
+      # An outer call is added after its inner calls, but it began before them.
       self._began = min(self._began, began)
       total = self._totals.setdefault(path, [0.0, 0])
       total[0] += ended - began
@@ -132,21 +132,21 @@ class TreeTimer:
 
 
 class Trace:
-  """Lets JAX trace some steps of a learner, for TensorBoard or Perfetto."""
+  """Has JAX trace some steps of a learner, for TensorBoard or Perfetto."""
 
   _FIRST, _LAST = 100, 120
 
   def __init__(self, directory: str | None):
-    """Traces nothing yet, since the first steps compile.
+    """Traces nothing yet: the trace leaves out the first steps, which compile.
 
     Args:
-      directory: the folder that gets the trace. None makes no trace.
+      directory: the folder of the trace. None makes no trace.
     """
     self._directory = directory
     self._steps = 0
 
   def follow(self, learner: core.Learner) -> None:
-    """Counts the steps that a learner takes, and traces some of them."""
+    """Makes a learner's `step` count its calls, and traces some of them."""
     if self._directory is None:
       return
     step = learner.step
@@ -165,7 +165,7 @@ class Trace:
       self.close()
 
   def close(self) -> None:
-    """Writes the trace, if one is being made."""
+    """Ends and writes the trace, if one is being made."""
     if self._FIRST <= self._steps <= self._LAST:
       jax.profiler.stop_trace()
       self._steps = self._LAST + 1

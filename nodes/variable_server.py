@@ -27,7 +27,7 @@ class VariableServerHandle(base.Handle[container.ReverbVariableContainer]):
 
 
 class VariableServerNode(lp.ReverbNode):
-  """A Reverb server for variables, its clients being variable containers."""
+  """A Reverb server for variables; its clients are variable containers."""
 
   def __init__(
     self,
@@ -38,9 +38,9 @@ class VariableServerNode(lp.ReverbNode):
     """Describes the server; nothing starts before the launch.
 
     Args:
-      make_tables: called in the server's process; returns tables as made by
-        `container.variable_table`.
-      *args: what `make_tables` is called with.
+      make_tables: called in the server's process; returns tables that
+        `container.variable_table` made.
+      *args: the arguments of `make_tables`.
       **container_kwargs: passed to each client's `ReverbVariableContainer`.
     """
     self._make_tables = functools.partial(make_tables, *args)
@@ -50,7 +50,8 @@ class VariableServerNode(lp.ReverbNode):
   def run(self) -> None:
     """Serves until the program stops."""
     port = lp_address.get_port_from_address(self.reverb_address.resolve())
-    # Its destructor waits for clients that wait for a first value.
+    # The server's destructor would wait for clients that wait for a first
+    # value.
     worker.keep(reverb.Server(worker.make(self._make_tables), port))
     lp.wait_for_stop()
 

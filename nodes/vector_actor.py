@@ -1,4 +1,4 @@
-"""The actor of several environments: one call of the policy steps them all."""
+"""An actor of several environments: one policy call gives all their actions."""
 
 import contextlib
 import dataclasses
@@ -26,19 +26,20 @@ from nodes.checks import finite
 class BatchedPolicy:
   """The policy of a `GenericActor`, for a batch of episodes.
 
-  Each row of the batch is an episode, with a random key and a state of its own.
-  It acts as the actor itself would, up to the order in which floats are summed.
+  Each row of the batch is one episode and has its own random key and state. Its
+  actions are those that the actor itself would choose, except that floats may
+  be summed in another order.
   """
 
   def __init__(self, actor: core.Actor, random_keys: jax.Array):
     """Takes the policy out of an actor.
 
     Args:
-      actor: has the policy, and keeps its parameters up to date.
-      random_keys: uint32[batch, 2], a key for the episodes of each row.
+      actor: holds the policy, and keeps its parameters up to date.
+      random_keys: uint32[batch, 2], one key for the episodes of each row.
 
     Raises:
-      TypeError: the actor does not show its policy.
+      TypeError: the actor is no `GenericActor`, so its policy is not known.
     """
     if not isinstance(actor, actors.GenericActor):
       raise TypeError(
@@ -82,13 +83,13 @@ class BatchedPolicy:
     acme_internals.update_before_episode(self._actor)
 
   def act(self, observations: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Returns each row's action and what its adder keeps beside it.
+    """Returns the action and the adder's extras for each row.
 
     Args:
-      observations: a nest for each row, as its environment returned it.
+      observations: one nest for each row, as the environment returned it.
 
     Returns:
-      For each row the action and the extras, nests of NumPy arrays.
+      A pair (action, extras) for each row. Both are nests of NumPy arrays.
     """
     batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
     parameters = acme_internals.parameters(self._actor)
@@ -114,19 +115,19 @@ class BatchedPolicy:
 
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
-  # `GenericActor` acts on the CPU, whatever accelerators there are.
+  # `GenericActor` acts on the CPU even if there is an accelerator.
   return jax.jit(function, backend='cpu')
 
 
 @dataclasses.dataclass
 class Lane:
-  """One environment and the episode in it.
+  """One environment and its current episode.
 
   Attributes:
-    environment: the environment, which no other lane has.
-    adder: records the steps, or None. No other lane has it.
-    observers: see every step.
-    timestep: the last timestep of the episode, once one has begun.
+    environment: the environment. Only this lane uses it.
+    adder: records the steps, or None. Only this lane uses it.
+    observers: called at every step.
+    timestep: the newest timestep of the episode, once an episode has begun.
   """
 
   environment: dm_env.Environment
@@ -159,11 +160,11 @@ class Lane:
     )
 
   def forget(self) -> None:
-    """Makes the adder start anew, when the episode breaks off."""
+    """Resets the adder after an episode that did not end."""
     acme_internals.forget_episode(self.adder)
 
   def end(self, counter: steps_lib.StepCounter) -> dict[str, Any]:
-    """Counts the episode; returns the row that Acme's loop would return.
+    """Counts the episode; returns the row that Acme's loop would log.
 
     Args:
       counter: counts the episode and its steps.
@@ -180,7 +181,7 @@ class Lane:
 
 
 class VectorActorLoop(core.Worker):
-  """Steps all environments in turn, each through episodes of its own."""
+  """Steps several environments in turn; each goes through its own episodes."""
 
   def __init__(
     self,
@@ -193,11 +194,14 @@ class VectorActorLoop(core.Worker):
     """Makes the loop.
 
     Args:
-      lanes: the rows of the policy's batch. `steps` is an observer of each.
+      lanes: one lane for each row of the policy's batch. `steps` is one of the
+        observers of each lane.
       policy: acts in all lanes at once.
       logger: gets one row an episode.
-      steps: counts each episode as it ends, and says when the steps are enough.
-      watch: counts episodes that are not finite, or ends the run at one.
+      steps: counts each episode when it ends, and says when all actors together
+        have made enough steps.
+      watch: decides what happens at an episode with a NaN or an infinity: it is
+        counted and left out, or the run ends. None ends the run.
     """
     self._lanes = tuple(lanes)
     self._policy = policy
@@ -214,7 +218,7 @@ class VectorActorLoop(core.Worker):
         self._step()
 
   def close(self) -> None:
-    """Reports the steps of episodes that were broken off."""
+    """Reports the steps of unfinished episodes."""
     self._steps.close()
 
   def _begin(self, index: int) -> None:

@@ -1,12 +1,13 @@
-"""Runs a role's loop so that a stop always gets through to it.
+"""Runs a role's loop so that a stop always ends it.
 
-A loop that waits inside C++ (for room in replay, or for a server that is gone)
-runs no Python signal handler. Here the loop has a thread of its own, and the
-node's main thread stays free to act on a stop.
+While a loop waits inside C++ (for room in replay, or for a server that does not
+answer), Python runs no signal handler. So the loop has its own thread here, and
+the node's main thread stays free to act on a stop.
 
-A loop of this program calls `check` to find out whether it must end. Another
-loop, such as Acme's, is interrupted wherever it is. A loop that waits outside
-Python cannot be interrupted, and is left there.
+A loop of this program calls `check` to find out whether it must end. A loop
+that does not, such as Acme's, is interrupted in the middle of its code. A loop
+that waits outside Python cannot be interrupted. It is left running, and ends
+with its process.
 """
 
 import contextlib
@@ -31,17 +32,18 @@ import container
 
 _T = TypeVar('_T')
 _POLL_SECONDS = 0.2
-# How long a node may go on being made after a stop.
+# After a stop, how long it may take to finish making a node.
 _MAKING_SECONDS = 2.5
-# Things that end with their process rather than by their destructors.
+# Objects that are kept so that their destructors never run.
 _kept: list[Any] = []
 
 
 def keep(thing: Any) -> None:
-  """Keeps a thing alive to the end of its process, and all that it holds.
+  """Keeps an object, and all that it refers to, until its process ends.
 
-  So no destructor is called. Those of Reverb's servers and writers wait for
-  rate limiters, which no other process frees any more at the end of a run.
+  So their destructors never run. The destructors of Reverb's servers and
+  writers would wait for rate limiters. At the end of a run they would wait in
+  vain, since no other process inserts or samples any more.
   """
   _kept.append(thing)
 
@@ -50,7 +52,7 @@ def check() -> None:
   """Ends the loop of a `StoppableWorker` if it must end.
 
   Raises:
-    SystemExit: this is the thread of a loop that must end.
+    SystemExit: the calling thread runs a loop that must end.
   """
   thread = threading.current_thread()
   if isinstance(thread, _LoopThread) and thread.is_to_end.is_set():
@@ -58,12 +60,12 @@ def check() -> None:
 
 
 def make(function: Callable[[], _T]) -> _T:
-  """Returns what a function makes for a node; a stop may end the process.
+  """Calls a function that makes a node's object, and returns the object.
 
-  To make a node may mean to wait for servers, or to compile, where nothing
-  looks for a stop; and a node that is not made yet has nothing to save. In
-  another thread than the main thread no stop is awaited, since the process is
-  not the node's own.
+  The function may wait for servers or compile, and it does not look for a stop
+  meanwhile. So if it is not done a short time after a stop, the process exits:
+  a node that is not made yet has nothing to save. Outside the main thread this
+  only calls the function, since other nodes may share the process.
   """
   if threading.current_thread() is not threading.main_thread():
     return function()
@@ -84,19 +86,19 @@ def make(function: Callable[[], _T]) -> _T:
 
 
 class Node(launchpad_internals.CourierNode):
-  """A Courier node that a stop ends also while it is still being made."""
+  """A Courier node that a stop ends even while its object is being made."""
 
   def construct_instance(self) -> Any:
-    """Returns the object to serve; a stop ends the process meanwhile."""
+    """Returns the object to serve; see `make`."""
     return make(super().construct_instance)
 
 
 @contextlib.contextmanager
 def exits_fail() -> Iterator[None]:
-  """Makes `sys.exit` a failure, unless the program stops.
+  """Makes a call of `sys.exit` a failure, unless the program is stopping.
 
-  Otherwise an environment that calls it would end its process as if its work
-  was done.
+  Without this, an environment that calls `sys.exit` would end its process as if
+  the process had finished its work.
 
   Raises:
     RuntimeError: `sys.exit` was called; `__cause__` says where.
@@ -104,21 +106,21 @@ def exits_fail() -> Iterator[None]:
   try:
     yield
   except SystemExit as e:
-    # In the launcher, which makes some parts as well, there is no manager.
+    # The launcher makes some parts as well, and it has no worker manager.
     manager = launchpad_internals.find_worker_manager()
     if manager is not None and manager.wait_for_stop(0):
       raise
     raise RuntimeError(
-      f'sys.exit({"" if e.code is None else repr(e.code)}) was called, and the '
-      'program was not to stop'
+      f'sys.exit({"" if e.code is None else repr(e.code)}) was called while '
+      'the program was not stopping'
     ) from e
 
 
 class StoppableWorker(core.Worker):
   """A worker that ends soon after a stop and then closes its resources.
 
-  All public methods of the wrapped worker are served as well, so that a program
-  whose run loops are disabled can be stepped through its handles.
+  It also has all public methods of the wrapped worker. So a test can launch a
+  program without its run loops, and call the steps through the handles.
   """
 
   def __init__(
@@ -132,16 +134,17 @@ class StoppableWorker(core.Worker):
     """Wraps `worker`.
 
     Args:
-      worker: has the `run` that is to be stopped.
-      close: called one after the other when the worker has ended or was left,
-        also after a failure. The next is called even if one raises.
-      on_stop: called when the worker must end, to end what it waits for. If it
-        then fails with `StopIteration`, or as its client is closed, that is no
-        failure of the node.
-      stop_seconds: how long the worker may take to end, in seconds. After half
-        of it the worker is interrupted.
-      linger_seconds: how long the worker may go on after a stop before it must
-        end, in seconds.
+      worker: the worker whose `run` is called.
+      close: functions that are called in order when the worker has ended or was
+        left running, also after a failure. If one raises, the next is still
+        called.
+      on_stop: called when the worker must end, to free it from what it waits
+        for. If the worker then fails with `StopIteration` or
+        `container.ClosedError`, the node does not fail.
+      stop_seconds: seconds that the worker may take to end. After half of them
+        it is interrupted.
+      linger_seconds: seconds that the worker may go on after a stop before it
+        must end.
     """
     self._worker = worker
     self._close = tuple(close)
@@ -159,10 +162,10 @@ class StoppableWorker(core.Worker):
     return getattr(self._worker, name)
 
   def run(self) -> None:
-    """Runs the worker until it ends, fails, or the program stops.
+    """Runs the worker until it ends, it fails, or the program stops.
 
     Raises:
-      Exception: the worker's error, or else the first error in closing.
+      Exception: the worker's error, or else the first error of a `close`.
     """
     loop = _LoopThread(self._worker.run)
     try:
@@ -171,7 +174,8 @@ class StoppableWorker(core.Worker):
       if loop.is_alive():
         self._end(loop)
     finally:
-      # Read before anything is closed: a loop that was left may then fail.
+      # This reads the error before anything is closed: a loop that was left
+      # running may fail once its resources are closed.
       error = loop.error
       keep(self._worker)
       close_error = self._close_all()
@@ -190,7 +194,7 @@ class StoppableWorker(core.Worker):
       loop.interrupt()
       loop.join(_POLL_SECONDS)
     if loop.is_alive():
-      logging.info('Left a loop that waits outside Python.')
+      logging.info('A loop waits outside Python, and was left running.')
 
   def _close_all(self) -> BaseException | None:
     first_error = None
@@ -208,13 +212,13 @@ class _LoopThread(threading.Thread):
 
   Attributes:
     is_to_end: set when the loop must end.
-    error: the error of the target itself, not one that a stop has caused.
+    error: the error that the target raised, unless a stop caused it.
   """
 
   def __init__(self, target: Callable[[], None]):
     super().__init__(daemon=True, name='loop')
     self._loop = target
-    # Launchpad keeps both for each thread.
+    # Launchpad keeps a context and a manager for each thread.
     self._context = context.get_context()
     self._manager = worker_manager.get_worker_manager()
     self._is_interrupted = False
@@ -235,7 +239,7 @@ class _LoopThread(threading.Thread):
         self.error = e
     except BaseException as e:
       if self._is_interrupted:
-        # Code in between may have turned `SystemExit` into another error.
+        # Code that the loop calls may turn `SystemExit` into another error.
         logging.info('The loop was interrupted: %s: %s', type(e).__name__, e)
       else:
         self.error = e
@@ -243,9 +247,9 @@ class _LoopThread(threading.Thread):
   def interrupt(self) -> None:
     """Raises `SystemExit` in the thread, wherever it is in Python.
 
-    In a destructor or a callback of the garbage collector Python drops the
-    error, and would print it. So it is not printed, and `StoppableWorker` calls
-    this again until the loop has ended.
+    If the thread is in a destructor or in a callback of the garbage collector,
+    Python prints the error and drops it. So the print is suppressed, and
+    `StoppableWorker` calls this method again until the loop has ended.
     """
     if not self._is_interrupted:
       self._is_interrupted = True

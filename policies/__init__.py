@@ -1,5 +1,5 @@
-"""A run's policy after the run: exported, loaded, played and filmed.
+"""Exports a run's policy, loads it again, plays with it and makes videos.
 
-`policy`, `nests` and `functions` can be imported where this program's other
-packages are not installed. So this file imports nothing.
+`policy`, `nests` and `functions` can be used where this program's other
+packages are not installed. So this file must not import anything.
 """

@@ -1,7 +1,7 @@
-"""Writes a run's policy to a folder, which `policies.policy` loads elsewhere.
+"""Writes a run's policy to a folder that `policies.policy` can load anywhere.
 
-It is the evaluator's policy: the pure functions inside its actor, as StableHLO,
-and the learner's parameters in a file of their own.
+The policy is the evaluator's: the pure functions of its actor are written as
+StableHLO, and the learner's parameters go to a separate file.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from programs import experiment as experiment_lib
 from programs import seeding, variable_tables
 from run_files import whole_folders
 
-# Actors act on the CPU, whatever accelerator the learner has.
+# Actors act on the CPU even if the learner has an accelerator.
 _PLATFORM = 'cpu'
 _RANDOM_IMPLEMENTATION = 'threefry2x32'
 
@@ -42,12 +42,12 @@ def export_newest(
   """Writes the policy in the learner's newest checkpoint to a folder.
 
   Args:
-    experiment: the experiment of the run, which may still go on.
-    directory: the folder to write. An earlier one is replaced as a whole.
+    experiment: the experiment of the run. The run may still be going on.
+    directory: the folder to write. If it exists, it is replaced as a whole.
 
   Raises:
-    DamagedError: there are checkpoints, and none is whole.
-    MismatchError: the run had another agent or other networks.
+    DamagedError: there are checkpoints, but all of them are damaged.
+    MismatchError: the checkpoint is of another agent or other networks.
     ExportError: there is no checkpoint, or the policy cannot be exported.
     OSError: the folder cannot be written.
   """
@@ -75,9 +75,9 @@ def export(
   """Writes the evaluator's policy, with a learner's variables, to a folder.
 
   Args:
-    experiment: the experiment that has the evaluator.
-    variable_source: tells the variables, as a learner does.
-    directory: the folder to write. An earlier one is replaced as a whole.
+    experiment: the experiment to which the evaluator belongs.
+    variable_source: the learner, or another source of its variables.
+    directory: the folder to write. If it exists, it is replaced as a whole.
 
   Raises:
     ExportError: the policy cannot be exported.
@@ -87,9 +87,9 @@ def export(
   actor = make_actor(experiment, variable_source)
   if not isinstance(actor, actors.GenericActor):
     raise ExportError(
-      f'{type(actor).__name__} does not show the policy that is in it; make '
-      "the builder's make_actor return an acme.agents.jax.actors.GenericActor, "
-      'which is made of pure functions'
+      f'{type(actor).__name__} gives no access to its policy; make the '
+      "builder's make_actor return an acme.agents.jax.actors.GenericActor, "
+      'which consists of pure functions'
     )
   pure = acme_internals.pure_functions(actor)
   parameters = acme_internals.parameters(actor)
@@ -124,7 +124,7 @@ def make_actor(
 ) -> core.Actor:
   """Returns the actor of the experiment's first evaluator."""
   spec = experiment.get_environment_spec()
-  # `evaluators.DefaultEvaluatorFactory` splits the key alike.
+  # `evaluators.DefaultEvaluatorFactory` splits the key in the same way.
   _, actor_key = jax.random.split(
     seeding.process_key(experiment.seed, 'evaluator')
   )
@@ -142,7 +142,7 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
   """Returns the leaves by their paths, in JAX's order.
 
   Raises:
-    ExportError: a leaf is not finite, or two leaves have one path.
+    ExportError: a leaf is not finite, or two leaves have the same path.
   """
   leaves, _ = jax.tree_util.tree_flatten_with_path(parameters)
   named = {
@@ -155,7 +155,7 @@ def _named_leaves(parameters: Any) -> dict[str, np.ndarray]:
     if (found := finite.find(leaf, name)) is not None:
       raise ExportError(f'a parameter is not finite: {found}')
   if len(named) != len(leaves):
-    raise ExportError(f'two parameters have one name: {", ".join(named)}')
+    raise ExportError(f'two parameters have the same name: {", ".join(named)}')
   return named
 
 
@@ -166,17 +166,19 @@ def _export_functions(
 ) -> dict[str, jax.export.Exported]:
   """Returns the policy's functions by the names of their files.
 
-  They take and return lists of leaves where the actor's have nests.
+  The actor's functions take and return nests. The exported ones take and return
+  lists of the nests' leaves.
 
   Raises:
-    ExportError: JAX cannot export one, or they do not fit each other.
+    ExportError: JAX cannot export a function, or `act` does not return an
+      action and a state of the right shapes.
   """
   parameters, parameters_tree = _types(parameters)
   state, state_tree = _types(jax.eval_shape(pure.init, pure.random_key))
   observation, observation_tree = _types(spec.observations)
 
   def begin(random_key):
-    # `GenericActor.observe_first` splits the key alike.
+    # `GenericActor.observe_first` splits the key in the same way.
     random_key, key = jax.random.split(random_key)
     return random_key, jax.tree_util.tree_leaves(pure.init(key))
 
@@ -209,7 +211,7 @@ def _shapes(nest: Any) -> list[tuple[int, ...]]:
 
 
 def _check_same(part: str, found: Any, expected: Any) -> None:
-  """Checks what a policy returns after a step against what it must return."""
+  """Checks that a part of what the policy returns is as expected."""
   if found != expected:
     raise ExportError(
       f"after a step the policy's {part} is {found}; expected {expected}"
@@ -222,8 +224,7 @@ def _export_by_jax(function: Any, *arguments: Any) -> jax.export.Exported:
     return export_typed(*arguments)
   except Exception as e:
     raise ExportError(
-      f"the evaluator's policy cannot be exported by JAX, which says "
-      f'{type(e).__name__}: {e}'
+      f"JAX cannot export the evaluator's policy: {type(e).__name__}: {e}"
     ) from e
 
 
@@ -232,7 +233,7 @@ def _outputs(exported: jax.export.Exported) -> Any:
 
 
 def _signature(exported: jax.export.Exported) -> dict[str, Any]:
-  """Returns what `functions.rebuild` needs besides the function's code."""
+  """Returns the description that `functions.rebuild` needs beside the code."""
   inputs, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
   return {
     'name': exported.fun_name,
@@ -246,14 +247,14 @@ def _signature(exported: jax.export.Exported) -> dict[str, Any]:
 
 
 def _describe_types(part: Any) -> Any:
-  """Returns types as `functions.rebuild` reads them: a leaf's, or a list's."""
+  """Returns a leaf's type, or a list of types, for `functions.rebuild`."""
   if isinstance(part, list):
     return {'leaves': [_describe_types(leaf) for leaf in part]}
   return [str(part.dtype), list(part.shape)]
 
 
 def _describe(spec: Any) -> dict[str, Any]:
-  """Returns a nest of specs as `nests` reads them, leaves in JAX's order."""
+  """Returns a nest of specs as JSON for `nests`, with leaves in JAX's order."""
   if isinstance(spec, Mapping):
     leaves, _ = jax.tree_util.tree_flatten_with_path(
       spec, is_leaf=lambda x: x is not spec
@@ -276,7 +277,7 @@ def _describe(spec: Any) -> dict[str, Any]:
 
 
 def _bound(values: np.ndarray) -> Any:
-  """Returns nested lists of numbers, with None for an infinity."""
+  """Returns a bound as nested lists of numbers, with None for an infinity."""
   if np.ndim(values):
     return [_bound(value) for value in values]
   return values.item() if np.isfinite(values) else None

@@ -1,10 +1,9 @@
-"""Functions that JAX has exported, rebuilt from their code and a description.
+"""Rebuilds functions that JAX has exported, from their code and a description.
 
-`jax.export.deserialize` would do the same, but asks for flatbuffers, which
-nothing else here needs and which is not among JAX's requirements. So an
-`Exported` is made here field by field, its private fields included; `compat/`,
-where this program keeps such things, cannot be imported where a policy is used.
-Seen with JAX 0.6.2.
+`jax.export.deserialize` would do the same, but it needs the package
+flatbuffers, which JAX does not install. So this module makes an `Exported`
+field by field, including its private fields, as they are in JAX 0.6.2. Other
+such code is in `compat/`, but a policy must load without that folder.
 """
 
 import dataclasses
@@ -22,14 +21,14 @@ Function = Callable[..., Any]
 def rebuild(code: bytes, description: Mapping[str, Any]) -> Function:
   """Returns an exported function, compiled for the CPU.
 
-  Evaluators act on the CPU, and another device rounds in another way.
+  Evaluators act on the CPU, and another device would round differently.
 
   Args:
     code: the function as StableHLO, in JAX's serialized form.
-    description: all else about the function; `export` writes it.
+    description: the function's name, types and options, as `export` wrote them.
 
   Raises:
-    Exception: JAX cannot take the code, or the description is damaged.
+    Exception: JAX cannot load the code, or the description is damaged.
   """
   exported = _exported(code, description)
   types, _ = jax.tree_util.tree_unflatten(exported.in_tree, exported.in_avals)
@@ -43,7 +42,7 @@ def cpu() -> jax.Device:
 
 
 def dtype(name: str) -> np.dtype:
-  """Returns JAX's dtype: NumPy may know another one by the name bfloat16."""
+  """Returns JAX's dtype of this name; NumPy alone does not know bfloat16."""
   return np.dtype(getattr(jnp, name))
 
 
@@ -55,14 +54,14 @@ def _exported(
   no_in, no_out = (None,) * len(in_avals), (None,) * len(out_avals)
   known = {
     'fun_name': description['name'],
-    # The arguments by position, and those by name.
+    # A pair: the positional arguments, and the keyword arguments.
     'in_tree': jax.tree_util.tree_structure((in_tree, {})),
     'in_avals': in_avals,
     'out_tree': jax.tree_util.tree_structure(out_tree),
     'out_avals': out_avals,
     'in_shardings_hlo': no_in,
     'out_shardings_hlo': no_out,
-    # Later releases than 0.6 have these.
+    # Releases after JAX 0.6 have these three fields.
     '_in_named_shardings': no_in,
     '_out_named_shardings': no_out,
     '_has_named_shardings': False,
@@ -89,8 +88,8 @@ def _abstract(described: Any) -> tuple[Any, tuple[Any, ...]]:
       shape]`, and a list of leaves is `{'leaves': [...]}`.
 
   Returns:
-    A tuple of numbers and lists of numbers, one for each leaf, and the leaves'
-    `ShapedArray`s in order.
+    The structure: a tuple of zeros and lists of zeros, one for each leaf. And
+    the `ShapedArray` of each leaf, in order.
   """
   avals = []
 

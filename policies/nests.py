@@ -1,7 +1,7 @@
-"""What a policy takes and gives, checked against the specs that were kept.
+"""Checks and converts a policy's observations and actions by their specs.
 
 A spec is JSON: `{'dict': {name: spec}}`, `{'tuple': [spec, ...]}`, or
-`{'array': {...}}` with shape, dtype and bounds. This module needs NumPy alone.
+`{'array': {...}}` with shape, dtype and bounds. This module needs only NumPy.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,8 @@ def flatten(spec: Mapping[str, Any], nest: Any, name: str) -> list[np.ndarray]:
   """Returns the leaves of a nest, in the order of its spec.
 
   Args:
-    spec: what the nest must look like.
-    nest: dicts, tuples or lists, and arrays.
+    spec: the spec of the nest.
+    nest: a nest of dicts, tuples or lists, and arrays.
     name: what the nest is, such as 'observation', for errors.
 
   Raises:
@@ -36,7 +36,11 @@ def flatten(spec: Mapping[str, Any], nest: Any, name: str) -> list[np.ndarray]:
 
 
 def _leaf(spec: Mapping[str, Any], value: Any, name: str) -> np.ndarray:
-  """Returns a value as an array of the spec's dtype, if that loses nothing."""
+  """Returns a value as an array of the spec's dtype.
+
+  Raises:
+    ValueError: the value has another shape, or the dtype cannot hold it.
+  """
   array, dtype = np.asarray(value), np.dtype(spec['dtype'])
   if array.shape != tuple(spec['shape']):
     raise ValueError(
@@ -50,7 +54,7 @@ def _leaf(spec: Mapping[str, Any], value: Any, name: str) -> np.ndarray:
   if dtype.kind == 'f':
     is_kept = np.isfinite(cast) | ~np.isfinite(array)
   if not np.all(is_kept):
-    raise ValueError(f'{name}: {dtype} does not hold {array[~is_kept].flat[0]}')
+    raise ValueError(f'{name}: {dtype} cannot hold {array[~is_kept].flat[0]}')
   return cast
 
 
@@ -58,7 +62,7 @@ def unflatten(spec: Mapping[str, Any], leaves: Iterator[np.ndarray]) -> Any:
   """Returns the nest that a spec describes: dicts and tuples of arrays.
 
   Args:
-    spec: what the nest looks like.
+    spec: the spec of the nest.
     leaves: the nest's leaves, in the order of the spec.
   """
   ((kind, inner),) = spec.items()

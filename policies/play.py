@@ -29,18 +29,18 @@ def play(
   num_episodes: int,
   on_frame: Callable[[dm_env.Environment], None] = lambda _: None,
 ) -> Iterator[Episode]:
-  """Plays episodes as the run's evaluator would; yields each when it ends.
+  """Plays episodes as the run's evaluator would; yields the result of each.
 
   Args:
     path: the policy's folder.
-    env: the environment's name.
+    env: the environment's name, as in `--env`.
     seed: the environment's seed, a uint32.
     num_episodes: how many episodes to play.
     on_frame: called with the environment after each reset and each step.
 
   Raises:
-    own_modules.OwnCodeError: the environment raised.
-    policy.PolicyError: the folder holds no policy.
+    own_modules.OwnCodeError: the environment raised an error.
+    policy.PolicyError: the folder holds no policy that can be loaded.
   """
   act = policy.load(path)
   with environments.own_code(env):

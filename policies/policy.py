@@ -1,14 +1,14 @@
-"""A run's policy, for use without this program: with JAX, NumPy, safetensors.
+"""Loads a run's policy; this needs only JAX, NumPy and safetensors.
 
   act = policy.load('runs/.../policy')
   act.reset()                # at the start of each episode
   action = act(observation)
 
-Nothing here may import the rest of the program, `policies.nests` and
-`policies.functions` aside: neither Reverb nor TensorFlow runs where a policy is
-used. `policies.export` writes the folder:
+A policy is used where neither Reverb nor TensorFlow is installed. So of this
+program, this module may import only `policies.nests` and `policies.functions`.
+`policies.export` writes the folder:
 
-policy.json             what the policy takes and gives, and the files' hashes
+policy.json             specs of observation and action, hashes of the files
 parameters.safetensors  arrays by name; policy.json has their order for `act`
 begin.stablehlo         key -> (key of the next episode, state)
 act.stablehlo           (parameters, state, observation) -> (action, state)
@@ -37,11 +37,11 @@ class PolicyError(ValueError):
 
 
 class Policy:
-  """Acts as the run's evaluator did at the end; `load` makes one.
+  """Acts as the run's evaluator did at the end; `load` returns one.
 
   Attributes:
-    specs: JSON that describes what `__call__` takes, under 'observation', and
-      what it returns, under 'action'. Each is `{'dict': {name: spec}}`,
+    specs: the spec of the 'observation' that `__call__` takes, and the spec of
+      the 'action' that it returns. Each is JSON: `{'dict': {name: spec}}`,
       `{'tuple': [spec, ...]}`, or `{'array': {...}}` with shape, dtype and
       bounds.
   """
@@ -54,10 +54,10 @@ class Policy:
     act: functions.Function,
     random_key: np.ndarray,
   ):
-    """Puts the parameters on the CPU.
+    """Makes a policy, and puts its parameters on the CPU.
 
     Args:
-      specs: as the attribute.
+      specs: the specs by 'observation' and 'action'; see the attribute.
       parameters: the leaves of the learner's parameters, as `act` takes them.
       begin: key -> (key of the next episode, state).
       act: (parameters, state, leaves of the observation) -> (leaves of the
@@ -72,17 +72,18 @@ class Policy:
     self._state = None
 
   def reset(self) -> None:
-    """Begins an episode: call it before the first observation of each."""
+    """Begins an episode. Call this before each episode's first observation."""
     self._random_key, self._state = self._begin(self._random_key)
 
   def __call__(self, observation: Any) -> Any:
-    """Returns the action after an observation.
+    """Returns the action for an observation.
 
     Args:
       observation: a nest of arrays, without a batch dimension.
 
     Raises:
-      ValueError: the observation is not like those of the run's environment.
+      ValueError: the observation does not have the structure, shapes and dtypes
+        of the run's environment.
     """
     if self._state is None:
       self.reset()
@@ -96,20 +97,20 @@ class Policy:
 
 
 def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
-  """Loads the policy that a run left.
+  """Loads the policy that a run wrote.
 
   Args:
     path: the policy's folder, `policy/` in the run directory.
-    seed: seeds the actions of a policy that draws them at random. None goes on
-      from the random key of the run's first evaluator.
+    seed: the seed of a policy that draws its actions at random. None uses the
+      random key of the run's first evaluator.
 
   Returns:
-    The policy, about to begin an episode.
+    The policy, ready to begin an episode.
 
   Raises:
     FileNotFoundError: there is no such folder.
-    PolicyError: the folder holds something else, is torn, or its functions are
-      not for this release of JAX.
+    PolicyError: the folder holds no policy, some files are torn or missing, or
+      this release of JAX cannot load the functions.
   """
   path = pathlib.Path(path)
   description = _read_description(path)
@@ -117,7 +118,7 @@ def load(path: str | pathlib.Path, seed: int | None = None) -> Policy:
     return _assemble(path, description, seed)
   except PolicyError:
     raise
-  except Exception as e:  # The files may say anything.
+  except Exception as e:  # Damaged files can cause any error.
     raise PolicyError(
       f'{path} is damaged ({type(e).__name__}: {e}); export again'
     ) from e
@@ -168,7 +169,12 @@ def _read_description(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _read(path: pathlib.Path, digest: str) -> bytes:
-  """Returns a file's content, whose SHA-256 must be the digest, in hex."""
+  """Returns a file's content, after a check of its SHA-256.
+
+  Args:
+    path: the file.
+    digest: the SHA-256 that the content must have, in hex.
+  """
   try:
     content = path.read_bytes()
   except FileNotFoundError:
@@ -186,7 +192,7 @@ def _parameters(
 ) -> list[np.ndarray]:
   """Returns the parameters in the order in which `act` takes them.
 
-  `safetensors.numpy.load` does not know bfloat16.
+  `safetensors.numpy.load` is not used, since it does not know bfloat16.
   """
   tensors = dict(safetensors.deserialize(content))
   types = description['functions'][ACT]['inputs'][0]['leaves']
@@ -205,7 +211,7 @@ def _rebuild(
     return functions.rebuild(code, description['functions'][name])
   except Exception as e:
     raise PolicyError(
-      f'{path} was made with JAX {description["jax"]}, and {jax.__version__} '
-      f'cannot take it ({type(e).__name__}: {e}); install '
+      f'{path} was made with JAX {description["jax"]}, and JAX '
+      f'{jax.__version__} cannot load it ({type(e).__name__}: {e}); install '
       f'jax=={description["jax"]}'
     ) from e

@@ -16,15 +16,15 @@ _PACKAGES = ('imageio', 'imageio_ffmpeg')
 
 
 def check(path: str | pathlib.Path, env: str, seed: int) -> None:
-  """Checks that a video can be made, before anything is played.
+  """Checks that a video can be made, before an episode is played.
 
   Args:
-    path: the file of the video.
-    env: the environment's name.
+    path: the video's file, which need not exist yet.
+    env: the environment's name, as in `--env`.
     seed: the environment's seed, a uint32.
 
   Raises:
-    own_modules.OwnCodeError: the environment raised.
+    own_modules.OwnCodeError: the environment raised an error.
     ValueError: no video can be made; the message says why.
   """
   path = pathlib.Path(path)
@@ -47,25 +47,26 @@ def check(path: str | pathlib.Path, env: str, seed: int) -> None:
       finally:
         environment.close()
   except errors.CannotRenderError as e:
-    raise ValueError(f'there is no video of {env}: {e}') from e
+    raise ValueError(f'no video of {env} can be made: {e}') from e
 
 
 @contextlib.contextmanager
 def recording(
   path: str | pathlib.Path,
 ) -> Iterator[Callable[[dm_env.Environment], None]]:
-  """Gives a function that adds a picture of an environment to a video.
+  """Yields a function that adds a picture of an environment to a video.
 
   Args:
-    path: the file of the video, complete when the context ends. An earlier file
-      is replaced.
+    path: the video's file. It is complete when the `with` block ends. If it
+      exists, it is replaced.
 
   Raises:
     OSError: the file cannot be written.
   """
   import imageio
 
-  # JAX warns of forks. imageio forks for ffmpeg, and the child runs it at once.
+  # JAX warns about forks. This one is harmless: imageio forks to start ffmpeg,
+  # and the child process runs ffmpeg at once.
   warnings.filterwarnings('ignore', 'os.fork', RuntimeWarning)
   with contextlib.ExitStack() as stack:
     writer = None
@@ -75,7 +76,7 @@ def recording(
       if writer is None:
         fps = pictures.frames_per_second(environment)
         writer = stack.enter_context(
-          # The codec wants even sizes; by itself imageio makes multiples of 16.
+          # The codec needs even sizes. Imageio's default is multiples of 16.
           imageio.get_writer(path, fps=fps, macro_block_size=2)
         )
       writer.append_data(pictures.picture(environment))

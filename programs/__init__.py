@@ -1,1 +1,1 @@
-"""What runs: experiments, agents, environments, and the program graph."""
+"""Experiments, agents, environments, and the program graph that runs them."""

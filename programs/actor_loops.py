@@ -1,4 +1,4 @@
-"""What steps an actor's environments: Acme's loop for one, a batch for more."""
+"""Makes an actor's loop: Acme's for one environment, a batched one for more."""
 
 import copy
 import dataclasses
@@ -20,16 +20,17 @@ from programs import experiment as experiment_lib
 
 @dataclasses.dataclass(frozen=True)
 class ActorParts:
-  """What an actor process acts with.
+  """The parts from which an actor's loop is made.
 
   Attributes:
     environments: the environments of this process, at least one.
     make_actor: makes an actor from a random key, uint32[2], and an adder. An
       actor without an adder records nothing.
-    make_adder: makes what records the steps of one environment.
-    random_key: uint32[2].
-    counter: counts the process's steps, and reports when it is told to.
-    logger: gets one row an episode, and in a longer one a row a second.
+    make_adder: makes the adder for one environment, or None if the agent needs
+      none.
+    random_key: uint32[2], the actor's random key.
+    counter: counts the process's steps. It reports only when `sync` is called.
+    logger: gets one row an episode, and one row a second during an episode.
     weights_observer: adds to each row which weights were used.
     timer: measures what the process spends its time on.
   """
@@ -61,12 +62,13 @@ def make_loop(
   """Returns the loop of one actor process.
 
   Args:
-    experiment: has the observers, and says how many steps are enough.
-    parts: what the process acts with.
+    experiment: the experiment. Its observers and its number of actor steps are
+      used here.
+    parts: the environments, the actor, and the other parts of the process.
 
   Raises:
-    TypeError: there are several environments, and the actor does not show the
-      policy that would step them all.
+    TypeError: there are several environments, and the actor is not a
+      `GenericActor`, so it cannot act in all of them at once.
   """
   watch = experiment.make_watch()
   logger = row_loggers.WithMetrics(parts.logger, [watch.metrics])
@@ -91,8 +93,8 @@ def _make_single_loop(
     parts.make_timed_actor(adder),
     steps,
     logger,
-    # `steps` comes after the experiment's own observers: when it ends the loop
-    # they have seen the last step, too.
+    # `steps` comes after the experiment's own observers. So they have seen the
+    # last step, too, when it ends the loop.
     observers=[*own_observers, steps, parts.weights_observer],
   )
   return actor_lib.ActorLoop(loop, logger, steps, adder, watch)
@@ -109,7 +111,7 @@ def _make_batch_loop(
     vector_actor.Lane(
       environment,
       parts.make_timed_adder(),
-      # Copies, since an observer remembers the episode that it sees.
+      # Each lane has copies, since an observer keeps the state of one episode.
       [*copy.deepcopy(own_observers), steps, parts.weights_observer],
     )
     for environment in parts.timed_environments()

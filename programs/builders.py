@@ -1,8 +1,8 @@
-"""One interface for builders and policies; Acme's released form is adapted.
+"""One interface for builders and policies of Acme's two forms.
 
-dm-acme 0.4.0, the last release, and the later code of Acme's repository
-disagree about what a builder's methods and a policy factory take. This program
-calls the later form, which passes more.
+In dm-acme 0.4.0, the last release, the methods of a builder and a policy
+factory take fewer arguments than in the later code of Acme's repository. This
+program calls the later form. Builders of the released form are adapted to it.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from programs import factories
 
 
 class Builder(Protocol):
-  """Makes the parts of an agent: Acme's later `ActorLearnerBuilder`."""
+  """Makes the parts of an agent, as Acme's later `ActorLearnerBuilder` does."""
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec, policy: factories.Policy
@@ -28,7 +28,7 @@ class Builder(Protocol):
     """Returns the replay server's tables."""
 
   def make_dataset_iterator(self, replay_client: reverb.Client) -> Iterator:
-    """Returns the learner's batches, each a `reverb.ReplaySample`."""
+    """Returns the learner's batches; each one is a `reverb.ReplaySample`."""
 
   def make_adder(
     self,
@@ -36,7 +36,7 @@ class Builder(Protocol):
     environment_spec: specs.EnvironmentSpec | None,
     policy: factories.Policy | None,
   ) -> adders.Adder | None:
-    """Returns what records an actor's steps."""
+    """Returns the adder that records an actor's steps, or None."""
 
   def make_actor(
     self,
@@ -62,21 +62,21 @@ class Builder(Protocol):
 
     Args:
       random_key: uint32[2].
-      networks: what the network factory has made.
+      networks: the networks that the network factory made.
       dataset: the batches, as `make_dataset_iterator` returns them.
-      logger_fn: makes its logger, from (label, steps_key, task_id).
-      environment_spec: the spec of the environment that is learned.
-      replay_client: changes priorities in replay, if the agent does.
+      logger_fn: makes the learner's logger from (label, steps_key, task_id).
+      environment_spec: the spec of the environment.
+      replay_client: for agents that change priorities in replay.
       counter: counts the learner's steps.
     """
 
 
 def adapt(builder: Any) -> Builder:
-  """Returns a builder of the later form, adapted from the released if needed.
+  """Returns a builder of the later form.
 
   Args:
-    builder: a builder of either form; they are told apart by whether
-      `make_actor` takes an `environment_spec`.
+    builder: a builder of either form. It is of the later form if its
+      `make_actor` takes an `environment_spec`; otherwise it is adapted.
   """
   if 'environment_spec' in inspect.signature(builder.make_actor).parameters:
     return builder
@@ -84,7 +84,7 @@ def adapt(builder: Any) -> Builder:
 
 
 class ReleasedFormBuilder:
-  """Gives a builder of dm-acme 0.4.0's form the later form's methods."""
+  """Has the later form's methods, and calls a builder of dm-acme 0.4.0."""
 
   def __init__(self, builder: Any):
     self._builder = builder
@@ -131,11 +131,11 @@ class ReleasedFormBuilder:
 def make_actor_of_either_form(
   builder: Builder, get_environment_spec: Callable[[], specs.EnvironmentSpec]
 ) -> factories.ActorFactory:
-  """Returns the `make_actor` that evaluator factories get.
+  """Returns the `make_actor` function that evaluator factories call.
 
   A factory of Acme's released form calls it with `(random_key, policy,
-  variable_source)`, one of the later form with `(random_key, policy,
-  environment_spec, variable_source)`.
+  variable_source)`. A factory of the later form calls it with `(random_key,
+  policy, environment_spec, variable_source)`.
 
   Args:
     builder: makes the actor.
@@ -162,12 +162,12 @@ def call_policy_factory(
   environment_spec: specs.EnvironmentSpec,
   evaluation: bool,
 ) -> factories.Policy:
-  """Calls a policy factory with as many arguments as its form takes.
+  """Calls a policy factory with the arguments that it takes.
 
   Args:
-    factory: takes the networks alone, as in Acme's released form, or any of the
-      later form's further arguments.
-    networks: what the network factory has made.
+    factory: takes only the networks, as in Acme's released form, or also some
+      of the later form's arguments.
+    networks: the networks that the network factory made.
     environment_spec: the spec of the environment to act in.
     evaluation: whether the policy is an evaluator's, which does not explore.
   """

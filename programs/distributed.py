@@ -1,7 +1,7 @@
-"""The distributed program: every node and every edge between them, on one page.
+"""The distributed program, on one page: every node, and every edge between two.
 
           counts, stop rule
-counter <------------------- everyone
+counter <---------------- all others
 
 replay ------ samples -----> learner --- push ---> variable server
   ^                                                      |
@@ -20,7 +20,7 @@ from nodes import worker
 from programs import experiment as experiment_lib
 from programs import processes, replay_tables, variable_tables
 
-# A server may still have to import a lot when its first client asks for it.
+# A server may still be importing its packages when its first client connects.
 _CONNECT_SECONDS = 300.0
 
 
@@ -29,11 +29,11 @@ def make_program(
   num_actors: int,
   name: str = 'agent',
 ) -> lp.Program:
-  """Wires an experiment into one Launchpad program.
+  """Makes the Launchpad program of an experiment.
 
   Args:
-    experiment: what to run.
-    num_actors: how many actor processes.
+    experiment: the experiment to run.
+    num_actors: the number of actor processes, at least 1.
     name: the program's name.
 
   Returns:
@@ -79,11 +79,11 @@ def make_program(
 def add_variable_server(
   program: lp.Program, experiment: experiment_lib.ExperimentConfig
 ) -> variable_server_lib.VariableServerHandle:
-  """Adds the server through which learner, actors and evaluators share weights.
+  """Adds the server from which actors and evaluators get the learner's weights.
 
   Args:
-    program: gets the node, in a group of its own.
-    experiment: what to run.
+    program: the program that gets the node, in a new group.
+    experiment: the experiment to run.
 
   Returns:
     A handle that dereferences to a `container.ReverbVariableContainer`.
@@ -102,11 +102,11 @@ def add_variable_server(
 def add_counter(
   program: lp.Program, experiment: experiment_lib.ExperimentConfig
 ) -> counter_lib.CounterHandle:
-  """Adds the process that counts for all others, and stops at the limits.
+  """Adds the counter, which stops the program at the experiment's limits.
 
   Args:
-    program: gets the node, in a group of its own.
-    experiment: what to run.
+    program: the program that gets the node, in a new group.
+    experiment: the experiment to run.
 
   Returns:
     A handle that dereferences to a `counter_client.CounterClient`.
@@ -126,10 +126,11 @@ def add_evaluators(
   """Adds a node for each of the experiment's evaluators.
 
   Args:
-    program: gets the nodes, in one group, if there are any.
-    experiment: what to run.
-    variables: where evaluators find the newest weights.
-    counter: counts for the whole program.
+    program: the program that gets the nodes, in one new group. Without
+      evaluators there is no such group.
+    experiment: the experiment to run.
+    variables: the handle of the variable server.
+    counter: the handle of the counter.
   """
   if not experiment.num_evaluators:
     return

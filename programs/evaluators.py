@@ -1,4 +1,4 @@
-"""The evaluators that an experiment has unless it brings its own."""
+"""The default evaluators, for experiments without `evaluator_factories`."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,17 +21,18 @@ from programs import builders, factories
 
 @dataclasses.dataclass(frozen=True)
 class DefaultEvaluatorFactory:
-  """Makes an evaluator that plays the newest weights: an `EvaluatorFactory`.
+  """An `EvaluatorFactory` whose evaluator plays with the newest weights.
 
   Attributes:
-    environment_factory: makes the evaluator's own environment.
+    environment_factory: makes the evaluator's environment.
     network_factory: makes the networks from the environment's spec.
-    policy_factory: makes the policy; may be of any of Acme's forms.
-    schedule: when it evaluates, and for how many episodes.
+    policy_factory: makes the policy; may be of either of Acme's forms.
+    schedule: when to evaluate, and for how many episodes.
     logger_factory: makes the logger, which gets one row an episode.
-    observers: see every step.
-    evaluator_id: this evaluator's place among the evaluators.
-    watch: counts episodes that are not finite, or ends the run at one.
+    observers: called at every step.
+    evaluator_id: the index of this evaluator, from 0.
+    watch: decides what happens at an episode with a NaN or an infinity: it is
+      counted and left out, or the run ends. None ends the run.
   """
 
   environment_factory: factories.EnvironmentFactory

@@ -1,4 +1,4 @@
-"""What an experiment is: an agent's parts, an environment, and how long."""
+"""An experiment: an agent, an environment, and the number of steps."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -20,37 +20,39 @@ _EVERY_3_SECONDS = schedule_lib.Schedule(every_seconds=3.0)
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig:
-  """An experiment, whole: what `programs.distributed.make_program` runs.
+  """A complete experiment, which `programs.distributed.make_program` can run.
 
   Attributes:
-    builder: an Acme builder, of the released form (dm-acme 0.4.0) or the later.
+    builder: an Acme builder, of the released form (dm-acme 0.4.0) or of the
+      later one.
     network_factory: makes the networks from the environment's spec.
     environment_factory: makes an environment from a uint32 seed.
-    max_num_actor_steps: environment steps of all actors together after which
-      the program stops, or None to run until it is stopped.
-    max_num_learner_steps: the learner's steps after which the program stops, or
-      None.
-    envs_per_actor: how many environments each actor process has; one call of
-      the policy steps them all.
+    max_num_actor_steps: the program stops when all actors together have made
+      this number of environment steps. None sets no such limit.
+    max_num_learner_steps: the program stops when the learner has made this
+      number of steps. None sets no such limit.
+    envs_per_actor: how many environments each actor process has. One call of
+      the policy gives the actions for all of them.
     seed: the number from which every process derives its own random key.
     policy_factory: makes the actors' policy. None asks `builder.make_policy`.
     eval_policy_factory: makes the evaluators' policy. None uses
       `policy_factory`, or else `builder.make_policy`.
-    evaluator_factories: make one evaluator each. None stands for the default
-      evaluators; with an empty sequence there is no evaluator.
-    evaluations: the schedule of each default evaluator. Not used if there are
+    evaluator_factories: one factory for each evaluator. None stands for the
+      default evaluators; with an empty sequence there is no evaluator.
+    evaluations: one schedule for each default evaluator. Not used if there are
       `evaluator_factories`.
-    environment_spec: the environment's spec. None makes an environment to ask
-      it.
-    observers: see every step of the actors and of the default evaluators.
+    environment_spec: the environment's spec. None makes an environment to get
+      its spec.
+    observers: called at every step of the actors and the default evaluators.
     logger_factory: makes each process's logger.
     checkpointing: where and how often state is saved, or None to save nothing.
-    variable_names: what actors ask the learner's `get_variables` for.
-    profile_dir: the folder where each process writes what it spent its time on,
-      or None.
-    non_finite: what a process does about a NaN or an infinity in what it acts
-      on or learns from: 'stop' the run, or 'continue' without that value.
-    dataset_factory: makes the learner's batches where there is no replay. None
+    variable_names: the names that the learner's `get_variables` is called with,
+      to get the variables that actors need.
+    profile_dir: the folder where each process writes what it spent its time on.
+      None writes nothing.
+    non_finite: what a process does when it finds a NaN or an infinity: 'stop'
+      ends the run, 'continue' leaves out the data with that number.
+    dataset_factory: makes the learner's batches in an offline program. None
       asks the builder for batches from replay.
   """
 
@@ -76,13 +78,13 @@ class ExperimentConfig:
 
   @property
   def num_evaluators(self) -> int:
-    """How many evaluators `get_evaluator_factories` returns factories for."""
+    """The number of factories that `get_evaluator_factories` returns."""
     if self.evaluator_factories is None:
       return len(self.evaluations)
     return len(self.evaluator_factories)
 
   def get_environment_spec(self) -> specs.EnvironmentSpec:
-    """Returns the given spec, or that of an environment made to ask it."""
+    """Returns the given spec, or the spec of an environment that it makes."""
     if self.environment_spec is not None:
       return self.environment_spec
     environment = self.environment_factory(0)
@@ -92,7 +94,7 @@ class ExperimentConfig:
       environment.close()
 
   def get_builder(self) -> builders.Builder:
-    """Returns the builder in the one form that the nodes call."""
+    """Returns the builder in Acme's later form, which the nodes call."""
     return builders.adapt(self.builder)
 
   def make_policy(
@@ -104,9 +106,9 @@ class ExperimentConfig:
     """Makes the policy of the actors, or of the evaluators.
 
     Args:
-      networks: what `network_factory` has made.
+      networks: the networks that `network_factory` made.
       environment_spec: the spec of the environment to act in.
-      evaluation: whether it is the evaluators' policy.
+      evaluation: True makes the evaluators' policy, which does not explore.
 
     Raises:
       ValueError: neither the experiment nor its builder can make a policy.
@@ -126,7 +128,7 @@ class ExperimentConfig:
     )
 
   def make_watch(self) -> finite.Watch:
-    """Returns what one process does about values that are not finite."""
+    """Returns a watch, which does what `non_finite` says, for one process."""
     return finite.Watch(self.non_finite == 'stop')
 
   def get_checkpointer(self, process: str) -> checkpoint.Checkpointer | None:
@@ -146,7 +148,7 @@ class ExperimentConfig:
 
     Args:
       label: the process's group in the program, such as `actor`.
-      task_id: the process's place in its group.
+      task_id: the process's index in its group, from 0.
     """
     if self.profile_dir is None:
       return timing.NoTimer()

@@ -1,6 +1,6 @@
-"""What an experiment is given to make its parts with: a signature for each.
+"""The signatures of the factories from which an experiment makes its parts.
 
-Any callable with such a signature will do, a function as well as a class.
+A factory can be any callable with the signature: a function as well as a class.
 """
 
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ class EnvironmentFactory(Protocol):
     """Returns a new environment.
 
     Args:
-      seed: a uint32, from which the environment derives its randomness.
+      seed: a uint32 that seeds the environment's random numbers.
     """
 
 
@@ -31,14 +31,14 @@ class NetworkFactory(Protocol):
   """Makes an agent's networks."""
 
   def __call__(self, environment_spec: specs.EnvironmentSpec) -> Networks:
-    """Returns the networks, without parameters."""
+    """Returns the networks as functions; they hold no parameters."""
 
 
 class PolicyFactory(Protocol):
   """Makes a policy.
 
-  In Acme's released form it takes the networks alone;
-  `builders.call_policy_factory` calls every form.
+  In Acme's released form it takes only the networks.
+  `builders.call_policy_factory` can call both forms.
   """
 
   def __call__(
@@ -50,7 +50,7 @@ class PolicyFactory(Protocol):
     """Returns the policy.
 
     Args:
-      networks: what the network factory has made.
+      networks: the networks that the network factory made.
       environment_spec: the spec of the environment to act in.
       evaluation: whether the policy is an evaluator's, which does not explore.
     """
@@ -67,7 +67,7 @@ class LoggerFactory(Protocol):
     Args:
       label: the process's group in the program, such as `actor`.
       steps_key: the column that counts steps, such as `actor_steps`.
-      task_id: the process's place in its group.
+      task_id: the process's index in its group, from 0.
     """
 
 
@@ -85,9 +85,10 @@ class ActorFactory(Protocol):
 
     Args:
       random_key: uint32[2].
-      policy: what the policy factory has made.
-      environment_spec: may be left out, as in Acme's released form.
-      variable_source: tells the actor its parameters.
+      policy: the policy that the policy factory made.
+      environment_spec: the spec of the environment. A caller may leave it out,
+        as in Acme's released form.
+      variable_source: the source of the actor's parameters.
     """
 
 
@@ -101,13 +102,13 @@ class EvaluatorFactory(Protocol):
     counter: counting.Counter,
     make_actor: ActorFactory,
   ) -> core.Worker:
-    """Returns what evaluates when its `run` is called.
+    """Returns a worker that evaluates when its `run` is called.
 
     Args:
       random_key: uint32[2].
-      variable_source: tells the newest parameters.
-      counter: counts for the whole program.
-      make_actor: makes the actor to evaluate with.
+      variable_source: the source of the newest parameters.
+      counter: a client of the program's counter.
+      make_actor: makes the actor that plays the evaluation.
     """
 
 

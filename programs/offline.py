@@ -1,7 +1,7 @@
-"""The offline program: a learner over a dataset, and no actors.
+"""The offline program: a learner that learns from a dataset, without actors.
 
           counts, stop rule
-counter <------------------- everyone
+counter <---------------- all others
 
 dataset --- batches ---> learner --- push ---> variable server
                                                     |
@@ -20,10 +20,11 @@ from programs import experiment as experiment_lib
 def make_program(
   experiment: experiment_lib.ExperimentConfig, name: str = 'offline'
 ) -> lp.Program:
-  """Wires an experiment without actors into one Launchpad program.
+  """Makes the Launchpad program of an experiment without actors.
 
   Args:
-    experiment: what to run; its `dataset_factory` makes the learner's batches.
+    experiment: the experiment to run. Its `dataset_factory` makes the learner's
+      batches.
     name: the program's name.
 
   Returns:
@@ -34,7 +35,9 @@ def make_program(
     ValueError: the experiment has no `dataset_factory`.
   """
   if experiment.dataset_factory is None:
-    raise ValueError('an offline program needs an experiment.dataset_factory')
+    raise ValueError(
+      'an offline program needs a dataset_factory in its ExperimentConfig'
+    )
   program = lp.Program(name)
 
   variables = distributed.add_variable_server(program, experiment)

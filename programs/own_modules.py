@@ -1,8 +1,8 @@
-"""Code of one's own: modules named on the command line, and their errors.
+"""Own code: modules that the user names on the command line, and their errors.
 
-A module is named `module:PACKAGE.MODULE`. An error that its code raises, of
-whatever type, is not a wrong usage of the command line: the module's author
-needs the traceback.
+A flag names a module as `module:PACKAGE.MODULE`. If the module's code raises an
+error, of any type, then the flag itself is not wrong. The module's author needs
+the traceback of the error.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterator
 
 PREFIX = 'module:'
-# The files that call code of one's own, from this repository's root.
+# The files that call own code, by their paths from this repository's root.
 _MACHINERY = (
   'cli/settings.py',
   'policies/play.py',
@@ -34,18 +34,18 @@ _LIBRARIES = ('/site-packages/acme/', '/site-packages/gymnasium/')
 
 
 class OwnCodeError(RuntimeError):
-  """Code of one's own raised an error, which is the `__cause__` of this one.
+  """The user's own code raised an error, which is this error's `__cause__`.
 
-  It is no `ValueError`, which would mean a wrong flag here.
+  This is no `ValueError`, since a `ValueError` means here that a flag is wrong.
   """
 
   def traceback(self) -> str:
-    """Returns the traceback from the first line of one's own code on."""
+    """Returns the traceback, beginning at the first line of own code."""
     cause = self.__cause__
     frames = cause.__traceback__
     while frames.tb_next and _is_machinery(frames.tb_frame):
       frames = frames.tb_next
-    # A file that is not Python raises in the import system itself.
+    # The import system itself raises for a file that is not valid Python.
     if frames.tb_frame.f_code.co_filename.startswith('<'):
       frames = None
     lines = traceback.format_exception(type(cause), cause, frames)
@@ -60,20 +60,22 @@ def _is_machinery(frame: types.FrameType) -> bool:
     importlib.__file__,
     *(str(root / name) for name in _MACHINERY),
   }
-  # Code that `dataclasses` generates, or that is frozen, has no file.
+  # Frozen code, and code that `dataclasses` generates, has no file.
   is_generated = path.startswith('<')
   return is_generated or path in files or any(x in path for x in _LIBRARIES)
 
 
 @contextlib.contextmanager
 def own_code(what: str, passed: tuple[type[Exception], ...] = ()) -> Iterator:
-  """Turns errors raised inside into `OwnCodeError`s.
+  """Turns an error that is raised in the `with` block into an `OwnCodeError`.
 
-  Ctrl-C passes through.
+  A `KeyboardInterrupt`, which Ctrl-C causes, is left as it is.
 
   Args:
-    what: whose code runs inside; the error's text begins with it.
-    passed: errors by which this program refuses something; they pass through.
+    what: names the own code that runs in the block. The error's text begins
+      with it.
+    passed: types of errors that this program itself raises in the block. They
+      are left as they are.
 
   Raises:
     OwnCodeError: the code raised an error, or called `sys.exit`.
@@ -88,16 +90,17 @@ def own_code(what: str, passed: tuple[type[Exception], ...] = ()) -> Iterator:
 
 
 def load(name: str) -> types.ModuleType:
-  """Imports a module, also from the current folder, as `python -m` does.
+  """Imports a module, as `python -m` does: the current folder is searched too.
 
   Args:
     name: the module's full name, such as 'package.module'.
 
   Raises:
-    OwnCodeError: the module exists, and raises an error.
+    OwnCodeError: the module exists, but its import raised an error.
     ValueError: the module does not exist.
   """
-  # If the launcher was called by its path, its own folder stands there instead.
+  # If the launcher was called by its path, `sys.path` has the launcher's folder
+  # instead of the current one.
   if '' not in sys.path and os.getcwd() not in sys.path:
     sys.path.append(os.getcwd())
   if '' in name.split('.'):
@@ -111,7 +114,7 @@ def load(name: str) -> types.ModuleType:
         raise
       raise _NotFoundError(
         f'{name} cannot be imported: there is no module {e.name} here or among '
-        'what is installed'
+        'the installed packages'
       ) from e
 
 

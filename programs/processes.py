@@ -1,9 +1,9 @@
 """What each process of the program builds when it starts.
 
-`distributed` and `offline` name one of these functions for each of their nodes.
-It is called in the node's own process, with the experiment and with a client in
-place of each handle. What the two servers build are tables: `replay_tables` and
-`variable_tables`.
+`distributed` and `offline` pass one of these functions to each of their nodes.
+The node's process calls it, with the experiment and with a client in place of
+each handle. The processes of the two servers build tables instead; see
+`replay_tables` and `variable_tables`.
 """
 
 import contextlib
@@ -27,8 +27,8 @@ from nodes.checks import safe_environment
 from programs import actor_loops, builders, seeding
 from programs import experiment as experiment_lib
 
-# Small agents step hundreds of times a second: to send more versions than this
-# costs actors more than newer weights bring.
+# The learner of a small agent steps hundreds of times a second. If it sent all
+# versions, fetching them would slow down the actors for little gain.
 _PUBLISH_SECONDS = 0.2
 _FLUSH_SECONDS = 2.0
 _LAST_REPORT_SECONDS = 2.0
@@ -37,7 +37,7 @@ _LAST_EVALUATION_SECONDS = 6.0
 
 
 def counter(experiment: experiment_lib.ExperimentConfig) -> core.Worker:
-  """Returns the counter, which goes on from its journal and stops at limits."""
+  """Returns the counter, which starts from its journal and stops at limits."""
   journal = experiment.get_journal('counter')
   limits = {
     counter_lib.ACTOR_STEPS: experiment.max_num_actor_steps,
@@ -104,7 +104,7 @@ def learner(
 def _samples(
   experiment: experiment_lib.ExperimentConfig, replay: reverb.Client | None
 ) -> learner_lib.Samples:
-  """Returns the learner's batches: the dataset's, or else replay's."""
+  """Returns the learner's batches, from the dataset or else from replay."""
   if experiment.dataset_factory is not None:
     return learner_lib.Samples(experiment.dataset_factory())
   return learner_lib.Samples(
@@ -132,7 +132,7 @@ def _make_learner(
 
 
 def _is_enough(counts: counter_client.Counter, limit: int | None) -> bool:
-  """Returns whether the learner has made its last step, and reports it then."""
+  """Returns whether the learner has made all its steps; then reports them."""
   if limit is None:
     return False
   is_enough = counts.get_counts().get(counter_lib.LEARNER_STEPS, 0) >= limit
@@ -144,8 +144,8 @@ def _is_enough(counts: counter_client.Counter, limit: int | None) -> bool:
 def _end_publishing(
   publisher: container.Publisher, variables: container.ReverbVariableContainer
 ) -> None:
-  # All readers of the last weights have stopped before the learner, so that a
-  # variable server that is away need not get them; the checkpoint has them.
+  # All readers of the weights have stopped before the learner. So it does no
+  # harm if the last weights cannot be sent; the checkpoint has them.
   with contextlib.suppress(TimeoutError, ConnectionError):
     publisher.close(_FLUSH_SECONDS)
   variables.close()
@@ -189,7 +189,7 @@ def actor(
   )
   loop = actor_loops.make_loop(experiment, parts)
   closers = [
-    # This comes first, since it ends a thread that waits for weights.
+    # This must come first, since it ends a thread that waits for weights.
     variables.close,
     loop.close,
     parts.logger.close,
@@ -202,10 +202,10 @@ def actor(
 def _make_environments(
   experiment: experiment_lib.ExperimentConfig, random_key: jax.Array, name: str
 ) -> list[safe_environment.SafeEnvironment]:
-  """Returns an actor's environments, each with a seed of its own."""
+  """Returns an actor's environments; each gets another seed."""
   number = experiment.envs_per_actor
-  # A single environment has the key itself, so that its episodes do not change
-  # with this program's releases.
+  # A single environment gets the key itself, as in earlier versions of this
+  # program, so that a seed still gives the same episodes.
   keys = [random_key] if number == 1 else jax.random.split(random_key, number)
   return [
     safe_environment.SafeEnvironment(
@@ -222,7 +222,7 @@ def evaluator(
   counter: counter_client.CounterClient,
   evaluator_id: int,
 ) -> core.Worker:
-  """Returns an evaluator: what its factory makes, with the newest weights."""
+  """Returns the evaluator that its factory makes; it pulls the weights."""
   timer = experiment.get_timer('evaluator', evaluator_id)
   environments = []
 

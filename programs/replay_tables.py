@@ -1,7 +1,7 @@
 """The replay server's tables, and a check of them before any process starts.
 
-Without the check the replay server would be the first to find that Reverb
-refuses its tables, while all other processes wait for it.
+Without the check, only the replay server would find out that Reverb refuses the
+tables, while all other processes wait for it.
 """
 
 import traceback
@@ -15,7 +15,7 @@ from programs import experiment as experiment_lib
 
 
 class RefusedTablesError(ValueError):
-  """Replay cannot have such tables; the message says why, in one sentence."""
+  """The replay server cannot use the tables; the message says why."""
 
 
 def make(
@@ -33,8 +33,8 @@ def check(experiment: experiment_lib.ExperimentConfig) -> None:
   """Makes an experiment's tables once, without a server, and drops them.
 
   Raises:
-    RefusedTablesError: Reverb refuses the tables, two of them have one name, or
-      nothing could ever be sampled from one.
+    RefusedTablesError: Reverb refuses the tables, two of them have the same
+      name, or one could never be sampled.
   """
   try:
     tables = make(experiment)
@@ -46,7 +46,7 @@ def check(experiment: experiment_lib.ExperimentConfig) -> None:
   names = [table.name for table in tables]
   if len({*names}) < len(names):
     raise RefusedTablesError(
-      f'two tables of the replay have one name: {", ".join(names)}'
+      f'two replay tables have the same name: {", ".join(names)}'
     )
   for table in tables:
     _check_can_be_sampled(table)
@@ -57,8 +57,8 @@ def _check_can_be_sampled(table: reverb.Table) -> None:
   least = info.rate_limiter_info.min_size_to_sample
   if least > info.max_size:
     raise RefusedTablesError(
-      f'the replay table {info.name!r} holds {info.max_size} items at most, '
-      f'and nothing is sampled before it holds {least}, which is never'
+      f'the replay table {info.name!r} holds at most {info.max_size} items, '
+      f'but it can only be sampled when it holds {least}'
     )
 
 

@@ -20,10 +20,10 @@ from programs import seeding
 def make(
   experiment: experiment_lib.ExperimentConfig,
 ) -> Sequence[reverb.Table]:
-  """Returns one table, shaped like what the learner publishes.
+  """Returns one table for the variables that the learner publishes.
 
-  Makes a learner that never steps, since only `get_variables` tells what an
-  agent publishes under which name.
+  To find their shapes and dtypes it makes a learner that never steps: only a
+  learner's `get_variables` tells what an agent publishes.
   """
   spec = experiment.get_environment_spec()
 
@@ -33,9 +33,10 @@ def make(
 
   random_key = seeding.process_key(experiment.seed, 'learner')
   try:
-    # All others wait for this server, and shapes are found sooner than values.
+    # All other processes wait for this server, and it takes less time to find
+    # the shapes than to compute the values.
     shapes = jax.eval_shape(variables, random_key)
-  except Exception:  # A learner that looks at its values must have them.
+  except Exception:  # Some learners look at the values when they are made.
     shapes = variables(random_key)
   return [container.variable_table(shapes)]
 
@@ -45,10 +46,10 @@ def idle_learner(
   spec: specs.EnvironmentSpec,
   random_key: jax.Array,
 ) -> core.Learner:
-  """Returns a learner with no data, for its variables alone.
+  """Returns a learner without data, which is only asked for its variables.
 
   Args:
-    experiment: has the builder and the networks.
+    experiment: the experiment; its builder and networks make the learner.
     spec: the environment's spec.
     random_key: uint32[2], from which the parameters are drawn.
   """

@@ -1,1 +1,1 @@
-"""Refuses numbers that are not finite, before they reach replay or weights."""
+"""Refuses NaNs and infinities before they reach replay or the weights."""

@@ -1,7 +1,7 @@
 """Finds numbers that are not finite, in the process where they arise.
 
-One NaN in a batch makes every weight a NaN. So each role checks the numbers
-that it makes, with what is here.
+One NaN in a batch makes every weight a NaN. So each role uses this module to
+check the numbers that it produces.
 """
 
 import math
@@ -18,20 +18,20 @@ from absl import logging
 from run_files import metric_names
 
 _T = TypeVar('_T')
-# So many bad episodes in a row are no accident.
+# If so many episodes in a row are not finite, the environment is broken.
 _MAX_DROPPED_IN_A_ROW = 100
 _WAY_OUT = (
-  'The run stops before anything learns from it. With --non_finite=continue '
-  'it goes on, and leaves out what is not finite.'
+  'The run stops before the learner learns from it. With '
+  '--non_finite=continue the run goes on, and leaves out such numbers.'
 )
 
 
 class NonFiniteError(ArithmeticError):
-  """A NaN or an infinity was found where something would learn from it.
+  """A NaN or an infinity was found in data, in weights or in an action.
 
   Attributes:
     ends_run: tells the backend to end the run, since a restarted process would
-      meet the same again.
+      probably find the same again.
   """
 
   ends_run = True
@@ -40,15 +40,16 @@ class NonFiniteError(ArithmeticError):
 def find(nest: Any, name: str = '') -> str | None:
   """Returns where a nest is not finite, such as `weight['w'][3] is nan`.
 
+  It waits for JAX arrays that are still being computed.
+
   Args:
-    nest: arrays and numbers, of which those without floats are finite. Arrays
-      of JAX are waited for.
+    nest: a nest of arrays and numbers. Leaves without floats count as finite.
     name: what the nest is, such as 'weight'.
 
   Returns:
     A text that names the first such number, or None if all are finite.
   """
-  # A single array is looked at first: each step of an environment has four.
+  # A single array skips the flattening: each environment step has four nests.
   is_leaf = isinstance(nest, (np.ndarray, float))
   leaves = [nest] if is_leaf else jax.tree_util.tree_leaves(nest)
   if all(map(_is_finite, leaves)):
@@ -71,7 +72,7 @@ def _is_finite(leaf: Any) -> bool:
   kind = getattr(getattr(leaf, 'dtype', None), 'kind', 'O')
   if kind == 'f' and not leaf.shape:
     return math.isfinite(leaf)
-  # NumPy says that JAX's own types, such as bfloat16, are of kind `V`.
+  # For NumPy, JAX's own types such as bfloat16 have the kind `V`.
   if kind not in 'fcV' or (
     kind == 'V' and not jax.dtypes.issubdtype(leaf.dtype, np.inexact)
   ):
@@ -80,26 +81,30 @@ def _is_finite(leaf: Any) -> bool:
 
 
 class Watch:
-  """Counts what one process leaves out since it is not finite, or stops it."""
+  """Decides what one process does about numbers that are not finite.
+
+  Either it ends the run at the first ones, or it leaves them out and counts how
+  often that happened.
+  """
 
   def __init__(self, stop: bool = True):
-    """Has found nothing so far.
+    """Makes a watch that has found nothing yet.
 
     Args:
-      stop: whether the first find is an error. Otherwise it is logged.
+      stop: True raises an error at the first find; False logs it.
     """
     self._stop = stop
     self._lock = threading.Lock()
     self._found = self._dropped_in_a_row = 0
 
   def take(self, text: str) -> None:
-    """Takes note of something that is not finite and was left out.
+    """Records that numbers were left out since they are not finite.
 
     Args:
-      text: says where and when it was found, without a full stop at the end.
+      text: says where and when they were found, without a full stop at the end.
 
     Raises:
-      NonFiniteError: it is the first, and the process is to stop at it.
+      NonFiniteError: this is the first find, and the run must end at it.
     """
     with self._lock:
       self._found += 1
@@ -107,41 +112,44 @@ class Watch:
         return
     if self._stop:
       raise NonFiniteError(f'{text}. {_WAY_OUT}') from None
-    logging.warning('%s. It is left out; more of these are only counted.', text)
+    logging.warning(
+      '%s. It is left out. Later ones are counted, but not logged.', text
+    )
 
   def drop(self, error: NonFiniteError) -> None:
-    """Takes note of an episode that is not finite and was left out.
+    """Records that the rest of an episode was left out.
 
     Args:
-      error: says where and when it was found.
+      error: says where and when the episode was not finite.
 
     Raises:
-      NonFiniteError: it is the first, and the process is to stop at it; or too
+      NonFiniteError: this is the first find, and the run must end at it; or too
         many episodes in a row were not finite.
     """
     self._dropped_in_a_row += 1
     if self._dropped_in_a_row >= _MAX_DROPPED_IN_A_ROW:
       raise NonFiniteError(
-        f'{error}, as in each of the last {_MAX_DROPPED_IN_A_ROW} episodes. '
-        'Mend the environment.'
+        f'{error}. Each of the last {_MAX_DROPPED_IN_A_ROW} episodes had such '
+        'numbers. Mend the environment.'
       ) from None
     self.take(str(error))
 
   def end_episode(self) -> None:
-    """Takes note of an episode that was finite to its end."""
+    """Records that an episode was finite to its end."""
     self._dropped_in_a_row = 0
 
   def try_until_finite(
     self, play: Callable[[], _T], forget: Callable[[], None]
   ) -> _T:
-    """Plays again until all numbers are finite; returns what `play` returns.
+    """Calls `play` until all numbers are finite; returns what it returned.
 
     Args:
       play: plays an episode, or begins one.
-      forget: called after an episode that broke off, before the next one.
+      forget: called after each episode that was not finite, before `play` is
+        called again.
 
     Raises:
-      NonFiniteError: for the reasons that `drop` has.
+      NonFiniteError: see `drop`.
     """
     while True:
       try:
@@ -151,5 +159,5 @@ class Watch:
         self.drop(error)
 
   def metrics(self) -> dict[str, float]:
-    """Returns how often something was left out, or nothing if it never was."""
+    """Returns how often numbers were left out, or {} if they never were."""
     return {metric_names.LEFT_OUT: float(self._found)} if self._found else {}

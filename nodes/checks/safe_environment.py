@@ -1,4 +1,4 @@
-"""An environment that lets only finite numbers through, and is closed once."""
+"""An environment that refuses NaNs and infinities, and is closed only once."""
 
 import threading
 from typing import Any
@@ -11,7 +11,7 @@ from acme import wrappers
 
 from nodes.checks import finite
 
-# How long to wait for a step under way when the environment is to be closed.
+# How long `close` waits for a step that another thread is in.
 _LAST_STEP_SECONDS = 1.0
 
 
@@ -25,7 +25,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     """Wraps an environment.
 
     Args:
-      environment: the environment, which nothing else closes.
+      environment: the environment. Nothing else may close it.
       name: the process's name for errors, such as `actor/0`.
     """
     super().__init__(environment)
@@ -65,11 +65,11 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     return timestep
 
   def close(self) -> None:
-    """Closes the environment, unless it is closed, or hangs in a step."""
+    """Closes the environment, unless it was closed or it hangs in a step."""
     if self._is_closed:
       return
     if not self._in_use.acquire(timeout=_LAST_STEP_SECONDS):
-      logging.warning('Left an environment open that is still in a step.')
+      logging.warning('An environment hangs in a step, and was left open.')
       return
     try:
       self._is_closed = True
@@ -79,7 +79,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
 
   def _call(self, method, *args) -> dm_env.TimeStep:
     with self._in_use:
-      if self._is_closed:  # The loop was left running when its process ended.
+      if self._is_closed:  # The process is ending; its loop was left running.
         raise SystemExit
       return method(*args)
 
@@ -87,7 +87,7 @@ class SafeEnvironment(wrappers.EnvironmentWrapper):
     found = finite.find(nest, what)
     if found is not None:
       raise finite.NonFiniteError(
-        f'{self._name}, its step {self._steps:,}, which is step '
+        f'{self._name}, at its step {self._steps:,}, which is step '
         f'{self._episode_steps:,} of its episode {self._episodes:,}: the '
         f'{found}'
       )

@@ -1,1 +1,1 @@
-"""What a process saves so that another can go on in its place."""
+"""What a process saves, so that it can go on after a restart or a resume."""

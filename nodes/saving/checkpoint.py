@@ -1,8 +1,9 @@
-"""Checkpoints of one process: written whole, several kept.
+"""Checkpoints of one process. Several are kept.
 
-A checkpoint is one file, which is complete before it gets its name, and holds
-values alone (see `saved_state`). What a kill left half-written has another name
-and is removed. In place of a damaged checkpoint the one before it is used.
+A checkpoint is one file of plain values, with no code (see `saved_state`). The
+file gets its name when it is complete. If a process is killed while it writes,
+the unfinished file has another name, and is removed later. If the newest
+checkpoint is damaged, the one before it is used.
 """
 
 import contextlib
@@ -26,11 +27,11 @@ class CheckpointingConfig:
   """How a run is checkpointed.
 
   Attributes:
-    directory: the folder below which each process has a folder of its own.
+    directory: the parent folder of the processes' checkpoint folders.
     every_seconds: seconds between two checkpoints of one process.
     max_to_keep: how many checkpoints of each process are kept.
-    keep_replay: whether replay is saved as well, which takes as much room on
-      disk as it does in memory.
+    keep_replay: whether replay is saved as well. It takes as much room on disk
+      as in memory.
   """
 
   directory: str
@@ -40,13 +41,13 @@ class CheckpointingConfig:
 
 
 class Checkpointer:
-  """Saves a process's state now and then, and finds the newest whole state."""
+  """Saves a process's state at intervals, and finds the newest whole state."""
 
   def __init__(self, config: CheckpointingConfig, name: str):
-    """Writes nothing yet, and leaves earlier checkpoints alone.
+    """Makes a checkpointer; nothing is written or deleted yet.
 
     Args:
-      config: where the checkpoints are, and how many.
+      config: the folder, the interval, and how many checkpoints are kept.
       name: the process's name, such as `learner`.
     """
     self._config = config
@@ -64,21 +65,21 @@ class Checkpointer:
     return time.monotonic() - self._saved_at >= self._config.every_seconds
 
   def postpone(self) -> None:
-    """Makes the next save due in `every_seconds`, as if one was made now."""
+    """Skips a save: the next one is due in `every_seconds`."""
     self._saved_at = time.monotonic()
 
   def save(self, state: Any, facts: Mapping[str, Any]) -> None:
     """Saves `state` and deletes the oldest checkpoints beyond `max_to_keep`.
 
-    If the disk takes nothing now, that is printed once, and earlier checkpoints
-    are left alone.
+    If the disk cannot be written now, a line is printed once, and no earlier
+    checkpoint is deleted.
 
     Args:
       state: a nest; see `saved_state.to_bytes`.
-      facts: texts and numbers by name.
+      facts: texts and numbers by name, which are saved with the state.
 
     Raises:
-      leaves.UnsavableError: the state has a leaf that is not a value.
+      leaves.UnsavableError: the state has a leaf that is not a plain value.
     """
     content = saved_state.to_bytes(state, facts)
     self._saved_at = time.monotonic()
@@ -89,7 +90,7 @@ class Checkpointer:
       new = self._directory / f'{number:08d}{_SUFFIX}'
       whole_files.write(new, content)
       for path in [*paths, new][: -self._config.max_to_keep]:
-        # What cannot be removed, such as a folder, is left where it is.
+        # A folder, for example, cannot be unlinked. It stays there.
         with contextlib.suppress(OSError):
           path.unlink()
 
@@ -98,8 +99,8 @@ class Checkpointer:
     if self._patience.error is not None:
       number = len(_paths(self._directory))
       print(
-        f'the last state of this process is lost, as {self._directory} could '
-        f'not be written; {number} from before are kept',
+        f'the last state of this process is lost, since {self._directory} '
+        f'could not be written; {number} from before are kept',
         flush=True,
       )
 
@@ -125,13 +126,14 @@ def newest(directory: pathlib.Path) -> saved_state.Saved | None:
     try:
       saved = _read(path)
     except FileNotFoundError:
-      continue  # Its process has deleted it since.
+      continue  # The process that writes checkpoints has just deleted it.
     except (OSError, ValueError) as e:
       damaged.append(f'{path.name} ({e})')
       continue
     if damaged:
       logging.warning(
-        'Damaged in %s: %s. Going on from the one before, %s.',
+        'These checkpoints in %s are damaged: %s. The one before them, %s, is '
+        'used.',
         *(directory, ', '.join(damaged), path.name),
       )
     return saved
@@ -151,7 +153,7 @@ def _paths(directory: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _is_ours(stem: str) -> bool:
-  """Returns whether `save` names a file so, less its suffix."""
+  """Returns whether `save` uses such a file name, given without its suffix."""
   is_number = stem.isascii() and stem.isdigit()
   return is_number and stem == f'{int(stem):08d}'
 
@@ -163,5 +165,7 @@ def _number(path: pathlib.Path) -> int:
 def _read(path: pathlib.Path) -> saved_state.Saved:
   content = path.read_bytes()
   if content.startswith(_EARLIER_FORMAT):
-    raise ValueError('made by an earlier version: to load it could run code')
+    raise ValueError(
+      'it was made by an earlier version, and to load it could run code'
+    )
   return saved_state.from_bytes(content)

@@ -1,7 +1,8 @@
-"""Counts on disk as soon as they are made, so that a killed process keeps them.
+"""A journal: counts are on disk at once, and survive a kill of their process.
 
-The counter may lose no count, and a checkpoint would be half a minute old. Each
-change is a line, which the operating system has when the call returns.
+The counter must lose no count, and a checkpoint would be up to a minute old. So
+each change is written as one line. When `write` returns, the operating system
+has the line.
 """
 
 import json
@@ -18,10 +19,10 @@ class Journal:
   """A dict in a file of JSON lines; the last line of a key has its value."""
 
   def __init__(self, path: str):
-    """Reads what an earlier process wrote.
+    """Reads the values that an earlier process wrote.
 
     Args:
-      path: the file, which is made if it does not exist, and so is its folder.
+      path: the file. The file and its folder are made if they do not exist.
 
     Raises:
       OSError: the file cannot be read or written.
@@ -35,18 +36,18 @@ class Journal:
 
   @property
   def values(self) -> dict[str, Any]:
-    """A number, or numbers by name, for each key."""
+    """The values by key. A value is a number, or a dict of numbers by name."""
     return self._values
 
   def write(self, key: str, value: Any) -> None:
-    """Sets the value of one key, in the file as well.
+    """Sets the value of one key, first in the file.
 
     Args:
       key: the key.
       value: a number, or a dict of numbers by name.
 
     Raises:
-      OSError: it could not be written to the file, and is not set.
+      OSError: the file could not be written. The value is not set.
     """
     line = json.dumps([key, value]) + '\n'
     whole_files.add(self._file.fileno(), line.encode())
@@ -60,29 +61,29 @@ class Journal:
       self._file.close()
 
   def _compact(self) -> None:
-    """Writes the file anew, with one line for each key."""
+    """Rewrites the file with only one line for each key."""
     lines = (f'{json.dumps(item)}\n' for item in self._values.items())
     try:
       whole_files.write(self._path, ''.join(lines))
     except OSError:
-      # The disk may have room for one more line, if not for a second file.
+      # The disk may have no room for a second file, but for one more line.
       self._cut()
     self.close()
     self._file = self._path.open('ab', buffering=0)
     self._compact_at = os.fstat(self._file.fileno()).st_size + _MAX_BYTES
 
   def _cut(self) -> None:
-    """Cuts off a last line that a kill has torn."""
+    """Removes the last line if it is incomplete, as after a kill."""
     if self._path.exists():
       content = self._path.read_bytes()
       os.truncate(self._path, content.rfind(b'\n') + 1)
 
 
 def read(path: pathlib.Path) -> dict[str, Any]:
-  """Returns what a journal holds, also while its process writes on.
+  """Returns a journal's values, even while another process writes to it.
 
   Args:
-    path: the file; a file that does not exist holds nothing.
+    path: the file. If it does not exist, there are no values.
 
   Raises:
     OSError: the file cannot be read.
@@ -92,7 +93,7 @@ def read(path: pathlib.Path) -> dict[str, Any]:
     content = path.read_bytes()
   except FileNotFoundError:
     return {}
-  # What follows the last newline was being written when its process died.
+  # Text after the last newline is an unfinished line.
   *lines, _ = content.split(b'\n')
   values = {}
   for number, line in enumerate(lines, start=1):
@@ -102,15 +103,15 @@ def read(path: pathlib.Path) -> dict[str, Any]:
     except (ValueError, TypeError, RecursionError) as e:
       raise damage.DamagedError(
         f'{path}, line {number}, is not from a journal of counts: {e}. Delete '
-        'the file to begin at zero, or take a new --run_dir'
+        'the file to begin at zero, or use another --run_dir'
       ) from None
   return values
 
 
 def _checked(key: Any, value: Any) -> Any:
-  """Returns a value that is a number, or a dict of numbers by name."""
+  """Returns the value, if it is a number or a dict of numbers by name."""
   numbers = value.values() if isinstance(value, dict) else [value]
   are_numbers = all(isinstance(number, int | float) for number in numbers)
   if not isinstance(key, str) or not are_numbers:
-    raise ValueError('this is neither a number nor numbers by name')
+    raise ValueError('its value is neither a number nor numbers by name')
   return value

@@ -1,4 +1,4 @@
-"""One leaf of a state, as JSON and bytes that hold a value alone."""
+"""Encodes one leaf of a state as JSON and an array, which hold no code."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import jax
 import ml_dtypes
 import numpy as np
 
-# Leaves of these types are JSON as they are.
+# JSON can hold leaves of these types as they are.
 PLAIN_TYPES = (type(None), bool, int, float, str)
 _WORDS = {str: 'a text', bytes: 'bytes', type(None): 'None'}
 _SCALARS = {'b': 'a bool', 'i': 'an integer', 'u': 'an integer', 'f': 'a float'}
-# Arrays of other types, such as complex128 and int4, are kept as bytes.
+# Arrays of other dtypes, such as complex128 and int4, are saved as bytes.
 _OF_SAFETENSORS = frozenset(
   f'{kind}{bits}'
   for kind in ('int', 'uint', 'float')
@@ -19,7 +19,7 @@ _OF_SAFETENSORS = frozenset(
 
 
 class UnsavableError(TypeError):
-  """A state has a leaf that is not a value; the message names its path."""
+  """A leaf of a state is not a plain value; the message names its path."""
 
 
 def encode(path: str, leaf: Any) -> tuple[list[Any], np.ndarray | None]:
@@ -30,7 +30,7 @@ def encode(path: str, leaf: Any) -> tuple[list[Any], np.ndarray | None]:
     leaf: the leaf.
 
   Raises:
-    UnsavableError: the leaf is not a value.
+    UnsavableError: the leaf is not a plain value.
   """
   if type(leaf) in PLAIN_TYPES:
     return ['value', leaf], None
@@ -56,21 +56,22 @@ def encode(path: str, leaf: Any) -> tuple[list[Any], np.ndarray | None]:
   if isinstance(leaf, np.ndarray | np.generic):
     what += f' of {leaf.dtype}'
   raise UnsavableError(
-    f"the learner's state has a {what} at {path}, and a checkpoint holds "
-    'arrays, random keys, numbers and texts alone, so that to load one runs '
-    "no code. Make the learner's save() return one of these in its place."
+    f"the learner's state has a {what} at {path}, but a checkpoint can only "
+    'hold arrays, random keys, numbers and texts, so that loading it runs no '
+    "code. Make the learner's save() return one of these in its place."
   )
 
 
 def decode(how: list[Any], data: np.ndarray | None) -> Any:
-  """Returns a leaf again.
+  """Returns the leaf that `encode` was called with.
 
   Args:
-    how: the JSON that `encode` returned: a kind, and what it needs.
+    how: the JSON that `encode` returned: the kind of leaf, and then the values
+      of that kind, such as dtype and shape.
     data: the bytes of the leaf's array, uint8[size], if it has one.
 
   Raises:
-    Exception: the JSON is not what `encode` returns.
+    Exception: `encode` does not return such JSON.
   """
   kind, *rest = how
   if kind == 'value':
@@ -97,11 +98,14 @@ def decode(how: list[Any], data: np.ndarray | None) -> Any:
 
 
 def describe(leaf: Any) -> str:
-  """Returns what must be the same of a saved leaf and a current one."""
+  """Returns a leaf's type and shape as a text.
+
+  A saved leaf fits a current leaf if their texts are the same.
+  """
   if _is_key(leaf):
     return f'random key {jax.random.key_impl(leaf)}{list(leaf.shape)}'
   if isinstance(leaf, bool | int | float):
-    # A count begins as a Python number, and is an array after its first step.
+    # A learner's count may begin as a Python number, and be an array later.
     leaf = np.asarray(leaf)
   if not hasattr(leaf, 'shape'):
     return _WORDS.get(type(leaf), type(leaf).__name__)
@@ -112,7 +116,7 @@ def describe(leaf: Any) -> str:
 
 
 def _dtype(name: str) -> np.dtype | None:
-  """Returns the numeric dtype of a name, NumPy's own or JAX's, or None."""
+  """Returns NumPy's or JAX's numeric dtype of this name, or None."""
   try:
     found = np.dtype(getattr(ml_dtypes, name, name))
   except TypeError:

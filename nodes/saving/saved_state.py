@@ -1,9 +1,9 @@
-"""A process's state as bytes that hold values alone: to read them runs no code.
+"""A process's state as bytes of plain values; reading them runs no code.
 
-The bytes are a safetensors file: arrays by their paths in the state, and in the
-metadata a JSON text with the other leaves and a hash of everything. Containers
-are not saved. The leaves that are read are put into the containers of a process
-that was just made.
+The bytes are a safetensors file. It has the arrays by their paths in the state.
+Its metadata has a JSON text with the other leaves, and a hash of everything.
+Containers (dicts, tuples, dataclasses) are not saved. When a state is restored,
+the saved leaves are put into the containers of a newly made state.
 """
 
 import copy
@@ -28,10 +28,10 @@ class MismatchError(ValueError):
 
 
 class Saved(NamedTuple):
-  """What was saved.
+  """A saved state that was read.
 
   Attributes:
-    facts: texts and numbers by name.
+    facts: texts and numbers by name, which were saved with the state.
     leaves: the leaves of the state, by path.
   """
 
@@ -39,25 +39,26 @@ class Saved(NamedTuple):
   leaves: dict[str, Any]
 
   def fit(self, current: Any) -> Any:
-    """Returns the saved state, in the containers of another.
+    """Returns the saved leaves in the containers of another state.
 
     Args:
-      current: the state of a process that was just made.
+      current: a newly made state of the same agent.
 
     Raises:
-      MismatchError: the two differ; the message names the first leaf that does.
+      MismatchError: the two states have different leaves; the message names the
+        first difference.
     """
     check_same(self.leaves, flatten(current))
     return _replaced(current, self.leaves)
 
 
 def to_bytes(state: Any, facts: Mapping[str, Any]) -> bytes:
-  """Returns a state as `from_bytes` reads it.
+  """Returns a state as bytes that `from_bytes` can read.
 
   Args:
-    state: a nest of containers that JAX knows and of dataclasses. Its leaves
-      are arrays of NumPy or JAX, random keys, numbers, texts and None.
-    facts: texts and numbers by name.
+    state: a nest of dataclasses and of the containers that JAX knows. Its
+      leaves are arrays of NumPy or JAX, random keys, numbers, texts and None.
+    facts: texts and numbers by name, which are saved with the state.
 
   Raises:
     leaves.UnsavableError: the state has a leaf of another type.
@@ -76,7 +77,7 @@ def from_bytes(content: bytes) -> Saved:
   """Returns the state and the facts that `to_bytes` was called with.
 
   Raises:
-    ValueError: the bytes are damaged, or something else.
+    ValueError: the bytes are damaged, or `to_bytes` did not make them.
   """
   try:
     arrays = {
@@ -95,7 +96,7 @@ def from_bytes(content: bytes) -> Saved:
       for path, how in state['leaves'].items()
     }
     return Saved(dict(state['facts']), leaves)
-  except Exception as e:  # A damaged file may say anything.
+  except Exception as e:  # A damaged file can cause any error.
     raise ValueError(f'{type(e).__name__}: {e}') from None
 
 
@@ -103,11 +104,11 @@ def flatten(nest: Any, prefix: str = '') -> dict[str, Any]:
   """Returns the leaves of a nest by their paths.
 
   Args:
-    nest: as in `to_bytes`.
+    nest: a nest like the state of `to_bytes`.
     prefix: the path of the nest itself.
 
   Raises:
-    leaves.UnsavableError: two leaves have one path.
+    leaves.UnsavableError: two leaves have the same path.
   """
   paths, _ = jax.tree_util.tree_flatten_with_path(nest, is_leaf=_is_open)
   leaves = {}
@@ -120,7 +121,7 @@ def flatten(nest: Any, prefix: str = '') -> dict[str, Any]:
         found |= flatten(value, f'{name}.{field}')
     if leaves.keys() & found:
       raise leaves_lib.UnsavableError(
-        f'two leaves of the state have one path, {name}'
+        f'two leaves of the state have the same path, {name}'
       )
     leaves |= found
   return leaves
@@ -145,15 +146,15 @@ def check_same(saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
       raise MismatchError(
         f'the checkpoint was made by another agent or network: at {path} it '
         f'has {found}, this one {expected}. Resume with the flags of the run '
-        'that made it, or take a new --run_dir.'
+        'that made it, or use another --run_dir.'
       )
 
 
 def _replaced(nest: Any, leaves: Mapping[str, Any], prefix: str = '') -> Any:
-  """Returns a copy of a nest that has other leaves.
+  """Returns a copy of a nest with other leaves.
 
   Args:
-    nest: as in `to_bytes`.
+    nest: a nest like the state of `to_bytes`.
     leaves: the new leaves by their paths, as `flatten` names them.
     prefix: the path of the nest itself.
   """
@@ -173,7 +174,7 @@ def _replaced(nest: Any, leaves: Mapping[str, Any], prefix: str = '') -> Any:
 
 
 def _is_open(nest: Any) -> bool:
-  """Returns whether this module looks into a nest, rather than JAX."""
+  """Returns whether JAX must not flatten a nest, since this module does it."""
   return nest is None or _is_record(nest)
 
 
@@ -182,7 +183,10 @@ def _is_record(nest: Any) -> bool:
 
 
 def _children(record: Any) -> Iterator[tuple[str, Any]]:
-  """Yields the values of a dataclass by field; of static ones, plain values."""
+  """Yields a dataclass's fields: the name and value of each.
+
+  JAX treats some fields as static. Of these it yields only plain values.
+  """
   for field in dataclasses.fields(record):
     value = getattr(record, field.name)
     is_static = field.metadata.get('static', False) or not field.metadata.get(
@@ -193,7 +197,7 @@ def _children(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _hash(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-  """Returns the SHA-256 of a text and of arrays with their names, in hex."""
+  """Returns the SHA-256, in hex, of a text and of arrays and their names."""
   digest = hashlib.sha256(text.encode())
   for name in sorted(arrays):
     digest.update(name.encode())
