@@ -9,7 +9,7 @@ _SEPARATOR = re.compile(r',(?=\s*\w+\s*=)')
 def split(text: str) -> list[tuple[str, str, str]]:
   """Returns the assignments in a text, each as (name, '=', value).
 
-  Where an equals sign is missing, all is in the name, and the rest is empty.
+  A part without an equals sign becomes a name with '' for the sign and value.
   """
   parts = filter(None, map(str.strip, _SEPARATOR.split(text)))
   return [tuple(word.strip() for word in part.partition('=')) for part in parts]

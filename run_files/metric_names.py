@@ -11,12 +11,12 @@
 |                            |           | episode                            |
 | actor/episode_length       | steps     | length of this actor's last        |
 |                            |           | episode                            |
-| actor/steps_per_second     | steps/s   | this actor's rate, over its last   |
-|                            |           | episode or over the last second of |
-|                            |           | one that goes on                   |
+| actor/steps_per_second     | steps/s   | this actor's rate over its last    |
+|                            |           | episode, or over the last second   |
+|                            |           | while an episode goes on           |
 | learner/steps              | steps     | steps of the learner               |
-| learner/walltime           | s         | time from learner step to learner  |
-|                            |           | step, summed                       |
+| learner/walltime           | s         | time between the learner's steps,  |
+|                            |           | summed                             |
 | learner/steps_per_second   | steps/s   | the learner's rate since its last  |
 |                            |           | row                                |
 | learner/<name>             |           | what the agent reports, such as    |
@@ -37,8 +37,8 @@
 | weights/lag_seconds        | s         | time since the weights in use were |
 |                            |           | pushed                             |
 | weights/pushes             | pushes    | pushes that the learner has made   |
-| weights/published          | versions  | versions that publish() has taken  |
-|                            |           | because they were due              |
+| weights/published          | versions  | versions that publish() has        |
+|                            |           | accepted because they were due     |
 | weights/replaced           | versions  | how many of these were never       |
 |                            |           | pushed, because a newer one came   |
 |                            |           | first                              |
@@ -66,16 +66,17 @@
 |                            |           | never read                         |
 | replay/sample_wait_seconds | s         | time that the learner has waited   |
 |                            |           | for samples, summed                |
-| non_finite/left_out        | finds     | finds of NaN or infinity that were |
-|                            |           | left out: episodes of this actor   |
-|                            |           | or evaluator, values of the        |
-|                            |           | learner; absent if there was none  |
+| non_finite/left_out        | finds     | episodes of this actor or          |
+|                            |           | evaluator, or values of the        |
+|                            |           | learner, that were left out for    |
+|                            |           | NaN or infinity; absent if none    |
+|                            |           | was                                |
 
 An actor writes a row for each episode. In an episode that takes longer than a
 second it also writes one every second, without return and length.
 
-A process knows the counts of others as the counter last told them, so they are
-a moment late.
+A process gets the counts of other processes from the counter, now and then. So
+these counts are a moment late.
 """
 
 import re
@@ -91,19 +92,19 @@ WEIGHTS_PUSHES = 'weights/pushes'
 WEIGHTS_VERSION = 'weights/version'
 LEFT_OUT = 'non_finite/left_out'
 
-# Each role that acts or learns has these, which `qualify` makes a column.
+# Each role that acts or learns reports these. `qualify` makes columns of them.
 EPISODE_RETURN = 'episode_return'
 EPISODE_LENGTH = 'episode_length'
 STEPS_PER_SECOND = 'steps_per_second'
 
-# Counts alone: `actor_loss` is the learner's loss, and no actor's.
+# Only counts match: `actor_loss` is a loss of the learner, not of an actor.
 _COUNT = re.compile(
   r'(actor|learner|evaluator|replay|weights)_(steps|episodes|walltime)'
 )
 
 
 def qualify(label: str, key: str) -> str:
-  """Returns the column of what a process calls `key`.
+  """Returns the column for a key that a process reports.
 
   Args:
     label: the process's role, such as `actor`.
@@ -119,7 +120,7 @@ def qualify(label: str, key: str) -> str:
 
 
 def row_prefix(label: str, index: int) -> str:
-  """Returns what a row of metrics begins with on the terminal."""
+  """Returns the beginning of a row of metrics on the terminal."""
   return f'[{label}/{index}]'
 
 

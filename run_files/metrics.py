@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from run_files import damage, metric_names
 
-# Numbers by their names in `run_files.metric_names`.
+# A row's numbers by their names in `run_files.metric_names`.
 Row = dict[str, float]
 
-# Some minutes of a learner that writes a row a second.
+# Enough for some minutes of a learner that writes a row a second.
 _NEWEST_BYTES = 1 << 16
 
 
@@ -56,7 +56,7 @@ def paths(run_dir: str | pathlib.Path) -> list[pathlib.Path]:
 def read_newest(run_dir: str | pathlib.Path) -> dict[str, list[Row]]:
   """Returns the last rows of every process, by name as in `actor/0`.
 
-  It reads the ends of the files alone, and so takes no longer after days than
+  It reads only the ends of the files. So it takes no longer after days than
   after a minute.
 
   Args:
@@ -80,7 +80,7 @@ def by_time(files: list[list[Row]]) -> list[Row]:
 
 
 def column(rows: list[Row], name: str) -> list[float]:
-  """Returns the values of a column, of the rows that have it."""
+  """Returns the values of a column, from the rows that have it."""
   return [row[name] for row in rows if name in row]
 
 
@@ -111,8 +111,8 @@ def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
   """Returns a file's header and rows.
 
   Args:
-    path: of the file.
-    num_bytes: how many of the file's last bytes to read; None is all.
+    path: the file's path.
+    num_bytes: the number of the file's last bytes to read; None reads all.
   """
   try:
     with path.open('rb') as f:
@@ -122,7 +122,7 @@ def _content(path: pathlib.Path, num_bytes: int | None = None) -> bytes:
       if num_bytes is not None:
         start = max(start, end - num_bytes)
       f.seek(start)
-      # Unless it is the file's first row, the first one may have lost its head.
+      # If reading began within the file, the first line may be half a row.
       lines = f.read().split(b'\n')[start > len(header) :]
   except IsADirectoryError as e:
     raise _damaged(path, e) from None
@@ -142,5 +142,5 @@ def _text(path: pathlib.Path, content: bytes) -> str:
 
 def _damaged(path: pathlib.Path, reason: object) -> damage.DamagedError:
   return damage.DamagedError(
-    f'{path} is damaged: {reason}. Mend it, or remove it, and its rows are lost'
+    f'{path} is damaged: {reason}. Mend it; or remove it, and its rows are lost'
   )

@@ -1,4 +1,4 @@
-"""Writing that may fail for a while: this is said once, and tried again."""
+"""Writes that may fail for a while: they are reported once, and tried again."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ def _print(line: str) -> None:
 
 
 class Patience:
-  """Lets attempts to write fail, and says when that begins and when it ends.
+  """Lets attempts to write fail, and prints when that begins and when it ends.
 
   Attributes:
     error: why the last attempt failed; None if it did not.
@@ -23,11 +23,11 @@ class Patience:
     consequence: str,
     print_fn: Callable[[str], None] = _print,
   ):
-    """Says nothing yet.
+    """Prints nothing yet.
 
     Args:
       what: what is written, as in 'the checkpoint'.
-      consequence: a clause that says what comes of a failure.
+      consequence: a clause that says what happens while writing fails.
       print_fn: prints a line.
     """
     self._what = what
@@ -37,7 +37,7 @@ class Patience:
 
   @contextlib.contextmanager
   def attempt(self) -> Iterator[None]:
-    """Suppresses an `OSError` of its body, which is a failure to write."""
+    """Runs a body that writes, and suppresses its `OSError`."""
     before = self.error
     try:
       yield

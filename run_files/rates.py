@@ -22,7 +22,7 @@ def points(rows: Iterable[metrics.Row], name: str) -> list[Point]:
   """Returns the points of the rows that have a count, in the order of time.
 
   Args:
-    rows: of one process or of several.
+    rows: rows of one process or of several.
     name: the count's column, such as `actor/steps`.
   """
   return sorted(
@@ -38,9 +38,9 @@ def per_second(
   """Returns by how much a count rose a second; None if that is unknown.
 
   Args:
-    counts: in the order of time. Processes report each other's counts a moment
-      late, so a later one may be lower.
-    since: the time from which on points count.
+    counts: the points, in the order of time. Processes report each other's
+      counts a moment late, so a later count may be lower.
+    since: points before this time are left out.
   """
   recent = [point for point in counts if point.time >= since]
   if len(recent) < 2 or recent[-1].time == recent[0].time:
@@ -55,17 +55,18 @@ def per_second_now(
   """Returns by how much a count rises a second at present.
 
   Args:
-    counts: in the order of time.
+    counts: the points, in the order of time.
     now: the present time.
-    seconds: over how many of the last seconds the rate is a mean.
-    min_points: how many of the last points count even if they are older.
+    seconds: the rate is a mean over this many of the last seconds.
+    min_points: at least this many of the last points are used, even if they
+      are older.
   """
   recent = [point for point in counts if point.time > now - seconds]
   if len(recent) < min_points:
     recent = list(counts[-min_points:])
   if len(recent) > 1:
     idle, lasted = now - recent[-1].time, recent[-1].time - recent[0].time
-    # A count that has not risen for as long has become slower.
+    # A count that has not risen for longer than that has become slower.
     if idle > lasted:
       recent.append(Point(now, recent[-1].count))
   return per_second(recent)

@@ -7,7 +7,7 @@ metrics.jsonl, wandb/   the same, if asked for
 logs/                what each process printed, and the run's status
 checkpoints/         what a resumed run goes on from
 slurm/               the job's script and its number, if the run is on Slurm
-policy/              the policy, which plays without the rest of the run
+policy/              the policy, which needs no other file of the run
 profile/             with --profile, where each process's time went
 learning_curve.png   the evaluators' return against actor steps
 report.html          figures that compare this run with others
@@ -29,8 +29,8 @@ _CONFIG = 'config.json'
 _LOCK = '.lock'
 # The directories that this process has locked.
 _locked: set[pathlib.Path] = set()
-# Settings that a resumed run may change: how it runs and how long, and not what
-# it learns.
+# Settings that a resumed run may change. They say how it runs and how long, and
+# not what it learns.
 _MAY_CHANGE = (
   'num_actors',
   'envs_per_actor',
@@ -73,8 +73,8 @@ def create(path: pathlib.Path) -> None:
 def lock(path: pathlib.Path) -> None:
   """Locks a directory for this process, until the process ends.
 
-  The lock tells of a run that has only begun: it has no status until its tasks
-  are known, which takes some seconds.
+  The lock shows that a run has just begun. Its status follows some seconds
+  later, when its tasks are known.
 
   Raises:
     ValueError: another process has locked it.
@@ -103,7 +103,7 @@ def is_locked(path: pathlib.Path) -> bool:
 def remove_if_unused(path: pathlib.Path) -> None:
   """Removes a run's directory if no run has begun there.
 
-  That is so if it is empty, and no other process has locked it.
+  No run has begun if the directory is empty and no other process has locked it.
   """
   if path not in _locked and is_locked(path):
     return
@@ -127,8 +127,8 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
   """Checks that the run in a directory can go on with a configuration.
 
   Args:
-    path: of the directory.
-    config: values by the names of flags.
+    path: the directory's path.
+    config: the flags' values, by the flags' names.
 
   Raises:
     ValueError: there is no run, or a setting differs that must not.
@@ -144,8 +144,8 @@ def check_resume(path: pathlib.Path, config: Mapping[str, Any]) -> None:
     if before.get(name) != config.get(name):
       raise ValueError(
         f'the run in {path} has --{name}={before.get(name)}, this one '
-        f'--{name}={config.get(name)}; resume with the former, or take another '
-        '--run_dir'
+        f'--{name}={config.get(name)}; resume with the first value, or name '
+        'another --run_dir'
       )
 
 
@@ -182,8 +182,8 @@ def write_config(path: pathlib.Path, config: Mapping[str, Any]) -> None:
   """Writes the configuration of the run in a directory.
 
   Args:
-    path: of the directory.
-    config: values by the names of flags, of types that JSON has.
+    path: the directory's path.
+    config: the flags' values, by the flags' names; JSON must have their types.
 
   Raises:
     OSError: it cannot be written.

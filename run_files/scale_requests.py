@@ -1,8 +1,8 @@
 """Requests to a run's launcher for more or fewer tasks, as files.
 
-`launch.py scale` leaves a file beside the run's status, on whatever storage
-that is. The launcher takes one request after the other, and leaves an answer to
-each.
+`launch.py scale` writes a file beside the run's status, so that both are on the
+same storage. The launcher takes one request after another, and writes an answer
+to each.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from run_files import whole_files
 
-# Seconds that new tasks may take to run: their nodes first import what they
-# need.
+# Seconds that new tasks may take until they run. Their processes import modules
+# first.
 SETTLE_SECS = 240.0
 
 _REQUEST, _ANSWER = 'scale-{}.json', 'scaled-{}.json'
@@ -26,11 +26,11 @@ _ANY_REQUEST = re.compile(r'scale-(.+)\.json')
 
 
 class Request(NamedTuple):
-  """What is asked for.
+  """A request for a number of tasks.
 
   Attributes:
-    label: the role.
-    count: the number of tasks that it is to have.
+    label: the role, such as `actor`.
+    count: the number of tasks that the role should have.
   """
 
   label: str
@@ -51,7 +51,7 @@ def ask(log_dir: str, label: str, count: int) -> str:
   Raises:
     OSError: the file cannot be written.
   """
-  # By name, too, the earlier of two comes first.
+  # Keys in alphabetical order are in the order of time, too.
   key = f'{time.time_ns():020}-{secrets.token_hex(4)}'
   _write(log_dir, _REQUEST.format(key), {'label': label, 'count': count})
   return key
@@ -61,14 +61,15 @@ def answer(log_dir: str, key: str) -> str | None:
   """Returns the answer to a request.
 
   Returns:
-    None if there is none yet; empty if it is done; or why it is not.
+    None if there is no answer yet, '' if the request was carried out, or else
+    the reason why it was not.
   """
   found = _read(log_dir, _ANSWER.format(key))
   return None if found is None else found['error']
 
 
 def withdraw(log_dir: str, key: str) -> None:
-  """Removes a request and its answer; what has begun is done all the same."""
+  """Removes a request and its answer; a change that has begun goes on."""
   for name in (_REQUEST, _ANSWER):
     with contextlib.suppress(OSError):
       os.remove(os.path.join(log_dir, name.format(key)))
@@ -79,7 +80,7 @@ def oldest(log_dir: str, except_for: Collection[str]) -> str | None:
 
   Args:
     log_dir: path of the run's log folder.
-    except_for: keys of requests to pass over.
+    except_for: the keys of requests to leave out.
   """
   try:
     names = os.listdir(log_dir)
@@ -105,7 +106,7 @@ def take(log_dir: str, key: str) -> Request | None:
     return None
   is_right = isinstance(found, dict) and isinstance(found.get('label'), str)
   if not is_right or type(found.get('count')) is not int or found['count'] < 1:
-    raise ValueError(f'no such request: {found}')
+    raise ValueError(f'this is not a request of `scale`: {found}')
   return Request(found['label'], found['count'])
 
 
@@ -115,7 +116,7 @@ def reply(log_dir: str, key: str, error: str) -> None:
   Args:
     log_dir: path of the run's log folder.
     key: the key of the request.
-    error: why it is not done; empty if it is.
+    error: why the request was not carried out; empty if it was.
   """
   # If the disk is full, no answer comes. That must not end the run.
   with contextlib.suppress(OSError):

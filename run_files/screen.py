@@ -1,4 +1,4 @@
-"""Text on its way to a terminal or a page."""
+"""Makes text safe to show on a terminal or a page."""
 
 import sys
 from typing import IO
@@ -7,10 +7,10 @@ _KEPT = frozenset('\n\t')
 
 
 def plain(text: str) -> str:
-  r"""Returns text that does nothing but be read.
+  r"""Returns text without characters that do more than be read.
 
-  Control characters, which a terminal would obey, and characters that reorder
-  or hide text are shown as in `\x1b[2J`.
+  A terminal would obey control characters, and some characters reorder or hide
+  text. These are replaced by their escapes, as in `\x1b[2J`.
   """
   if text.isprintable():
     return text

@@ -20,7 +20,7 @@ _FILE = 'status.json'
 # A launcher on another host is taken for dead if its file is older than this.
 # It writes every second, and shared storage shows that with some delay.
 _FRESH_SECS = 30.0
-# What a field is in JSON, where that is not its type here.
+# The type of a field in JSON, where that differs from its type here.
 _IN_JSON = {'state': str, 'addresses': list}
 
 
@@ -52,7 +52,7 @@ class TaskState(_Text):
   RUNNING = 'running'
   # Its process ended, and is about to be started again.
   BACKOFF = 'backoff'
-  # Its machine is lost, and another is waited for.
+  # Its machine is lost, and it waits for another.
   LOST = 'lost'
   # Its process stops, and is then started again.
   RENEWING = 'renewing'
@@ -60,7 +60,7 @@ class TaskState(_Text):
   LEAVING = 'leaving'
   # Its process stops because the run does.
   STOPPING = 'stopping'
-  # These four are for good.
+  # A task stays in each of these four.
   FINISHED = 'finished'
   FAILED = 'failed'
   STOPPED = 'stopped'
@@ -72,7 +72,7 @@ class Launcher:
   """The process that supervises the tasks of a run.
 
   Attributes:
-    pid: its process; None if it is unknown.
+    pid: the pid of its process; None if it is unknown.
     process_start: when that process began, as `process_start` returns it.
     host: the name of its machine.
     state: what it does.
@@ -86,7 +86,7 @@ class Launcher:
   exit_code: int | None
 
   def is_there(self) -> bool:
-    """Whether this machine has its process; it may be `ENDED` already."""
+    """Whether its process runs on this machine; its run may have ended."""
     if self.pid is None:
       return False
     start = process_start(self.pid)
@@ -100,11 +100,11 @@ class Task:
   Attributes:
     label: its role, such as `actor`.
     index: its number among the tasks of that role, from 0.
-    pid: its process, or the last that it had; None before the first.
+    pid: the pid of its process, or of its last one; None before the first.
     state: what it does.
     started: the Unix time at which that process began.
     restarts: how often it was started again.
-    exit_code: of its last process that ended.
+    exit_code: the exit code of its last process that ended; None before.
     addresses: where its servers listen, `host:port` each.
   """
 
@@ -130,8 +130,8 @@ class RunStatus:
   Attributes:
     launcher: the run's launcher.
     tasks: the run's tasks.
-    alive: whether the launcher is there. For one on another host, whether it
-      has written the file lately.
+    alive: whether the launcher's process runs. If it is on another host,
+      whether it has written the file in the last 30 seconds.
   """
 
   launcher: Launcher
@@ -151,7 +151,7 @@ def this_launcher(state: RunState, exit_code: int | None = None) -> Launcher:
 
   Args:
     state: what it does.
-    exit_code: the run's, if the run has ended.
+    exit_code: the run's exit code, if the run has ended.
   """
   pid = os.getpid()
   return Launcher(
@@ -160,7 +160,7 @@ def this_launcher(state: RunState, exit_code: int | None = None) -> Launcher:
 
 
 def write(log_dir: str, launcher: Launcher, tasks: Sequence[Task]) -> None:
-  """Replaces the file at once, so that no reader sees half of it.
+  """Writes the status file in one step, so that no reader sees half of it.
 
   Args:
     log_dir: the run's log folder.
@@ -181,9 +181,9 @@ def write(log_dir: str, launcher: Launcher, tasks: Sequence[Task]) -> None:
 
 
 class Writer:
-  """Writes a run's status whenever that works.
+  """Writes a run's status, and lets attempts fail.
 
-  As with a task's log, a full disk does not end the run.
+  So a full disk does not end the run.
   """
 
   def __init__(self, log_dir: str | None, print_fn: Callable[[str], None]):
@@ -220,7 +220,7 @@ def read(log_dir: str) -> RunStatus:
     return _parse(damage.read_json(path))
   except FileNotFoundError:
     raise FileNotFoundError(
-      f'{path} is not there: no run has kept its logs in {log_dir}.'
+      f'{path} does not exist: no run has written its logs to {log_dir}.'
     ) from None
   except ValueError as e:
     raise damage.DamagedError(f'{path} is damaged: {e}') from e
@@ -243,10 +243,10 @@ def living(log_dir: str) -> Launcher | None:
 
 
 def process_start(pid: int) -> str | None:
-  """Returns when a process began, in the kernel's ticks; None without it.
+  """Returns when a process began, in the kernel's ticks; None if none runs.
 
-  A process that has exited is not there, even if its parent has not waited for
-  it yet. Numbers of processes are used again; with its start, one is unique.
+  A process that has exited does not run, even if its parent has not waited for
+  it yet. Linux reuses pids; a pid together with the start is unique.
   """
   try:
     with open(f'/proc/{pid}/stat') as f:
@@ -266,7 +266,7 @@ def _parse(state: Any) -> RunStatus:
     raise ValueError('it has no list of tasks')
   written = state.get('written', 0.0)
   if not isinstance(written, int | float):
-    raise ValueError('it was written at no time')
+    raise ValueError('its time of writing is not a number')
   fields = _checked('its launcher', state.get('launcher'), Launcher)
   launcher = Launcher(**{**fields, 'state': RunState(fields['state'])})
   tasks = tuple(map(_parse_task, state['tasks']))
@@ -276,12 +276,12 @@ def _parse(state: Any) -> RunStatus:
 def _parse_task(value: Any) -> Task:
   fields = _checked('one of its tasks', value, Task)
   if not all(isinstance(address, str) for address in fields['addresses']):
-    raise ValueError('an address of one of its tasks is none')
+    raise ValueError('an address of one of its tasks is not text')
   return Task(**{**fields, 'state': TaskState(fields['state'])})
 
 
 def _checked(what: str, value: Any, kind: type) -> dict[str, Any]:
-  """Returns a dataclass's fields, each of which JSON has as its type."""
+  """Returns a dataclass's fields from JSON; `ValueError` if one is wrong."""
   has = value if isinstance(value, dict) else {}
   types = typing.get_type_hints(kind)
   if lacking := [name for name in types if name not in has]:

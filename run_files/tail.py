@@ -1,4 +1,4 @@
-"""Follows a CSV file of metrics that another process goes on writing."""
+"""Follows a CSV file of metrics while another process writes it."""
 
 import collections
 import csv
@@ -23,23 +23,24 @@ def count(path: pathlib.Path) -> int:
 
 
 def numbers(row: Row) -> metrics.Row:
-  """Returns a row without its text."""
+  """Returns the fields of a row that are numbers."""
   return {n: value for n, value in row.items() if not isinstance(value, str)}
 
 
 class Tail:
-  """Gives each row of a file of `reporting.csv_logger` once.
+  """Returns each row of a file of `reporting.csv_logger` once.
 
-  It keeps its place as a number of rows, since each row is one line and rows
-  are only ever added. In bytes, rows move whenever the header gets a field.
+  It keeps its place as a number of rows: each row is one line, and rows are
+  only ever added. A place in bytes would not last, since all rows move when the
+  header gets a field.
   """
 
   def __init__(self, path: pathlib.Path, num_read: int = 0):
     """Begins after the rows that were read before.
 
     Args:
-      path: of the file.
-      num_read: how many rows were read before.
+      path: the file's path.
+      num_read: the number of rows that were read before.
     """
     self._path = path
     self._num_read = num_read
@@ -49,7 +50,7 @@ class Tail:
   def read(self) -> list[Row]:
     """Returns the next rows, 1000 at most; none if there are none yet.
 
-    A row that is not whole yet, or that a kill has torn, does not count.
+    A row that is not complete is left for a later call.
 
     Raises:
       OSError: the file is there but cannot be read.
@@ -57,10 +58,10 @@ class Tail:
     return self._read(max_lines=_BATCH_ROWS, max_rows=None)
 
   def read_newest(self, max_rows: int) -> list[Row]:
-    """Returns the last of the rows that were not read, and skips the others.
+    """Returns the last of the rows that were not read yet; skips the others.
 
     Args:
-      max_rows: how many rows to return at most.
+      max_rows: the largest number of rows to return.
 
     Raises:
       OSError: the file is there but cannot be read.
@@ -85,7 +86,7 @@ class Tail:
     return list(_parse([self._header, *kept]))
 
   def _seek(self, f: IO[bytes]) -> bool:
-    """Goes to the first row that was not read; False without a header."""
+    """Goes to the first row that was not read; returns False if no header."""
     header = f.readline()
     if not header.endswith(b'\n'):
       return False

@@ -1,4 +1,4 @@
-"""Writing files, and adding to them, without ever leaving half of it."""
+"""Writes files, and adds to them, without ever leaving half of the content."""
 
 import contextlib
 import os
@@ -11,16 +11,16 @@ UNFINISHED = '.unfinished-'
 def write(
   path: str | pathlib.Path, content: bytes | str, durable: bool = True
 ) -> None:
-  """Writes a file at once: readers see all of it, or what was there before.
+  """Writes a file in one step: readers see all of it, or the file before it.
 
   Args:
-    path: of the file, whose folder must exist. A file of this name is replaced.
+    path: the file's path; its folder must exist. An existing file is replaced.
     content: bytes, or text that is encoded as UTF-8.
     durable: whether to wait until the disk has it, so that it outlives a
       failure of the machine.
 
   Raises:
-    OSError: it cannot be written; a file that was there is untouched.
+    OSError: it cannot be written; an existing file stays as it was.
   """
   path = pathlib.Path(path)
   unfinished = path.with_name(f'{UNFINISHED}{secrets.token_hex(8)}')
@@ -51,8 +51,8 @@ def add(descriptor: int, content: bytes) -> None:
   """Adds to the end of a file that is open for appending, as `append` does.
 
   Args:
-    descriptor: of the open file.
-    content: is added.
+    descriptor: the open file's descriptor.
+    content: the bytes to add.
   """
   end = os.fstat(descriptor).st_size
   rest = memoryview(content)
@@ -60,17 +60,17 @@ def add(descriptor: int, content: bytes) -> None:
     while rest:
       rest = rest[os.write(descriptor, rest) :]
   except BaseException:
-    # A full disk takes as much as it has room for.
+    # A full disk may have taken a part of the content; this removes it.
     with contextlib.suppress(OSError):
       os.ftruncate(descriptor, end)
     raise
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-  """Removes half-written files, which processes that were killed have left.
+  """Removes the half-written files of processes that were killed.
 
   Args:
-    folder: where they are. No other process may be writing there.
+    folder: the files' folder. No other process may be writing there.
   """
   for path in folder.glob(f'{UNFINISHED}*'):
     with contextlib.suppress(OSError):

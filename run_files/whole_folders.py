@@ -1,4 +1,4 @@
-"""Writing a folder of files without ever leaving half of it."""
+"""Writes a folder of files without ever leaving half of it."""
 
 import ctypes
 import os
@@ -12,15 +12,15 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
-  """Writes a folder at once: readers see all of it, or what was there before.
+  """Writes a folder in one step: readers see all of it, or the one before it.
 
   Args:
-    path: of the folder, whose parent must exist. A folder of this name is
+    path: the folder's path; its parent must exist. An existing folder is
       replaced.
     content: the files' content by their names.
 
   Raises:
-    OSError: it cannot be written; a folder that was there is untouched.
+    OSError: it cannot be written; an existing folder stays as it was.
   """
   path = pathlib.Path(path)
   unfinished = pathlib.Path(
@@ -32,7 +32,7 @@ def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
         f.write(data)
         f.flush()
         os.fsync(f.fileno())
-    # Others than the owner may read it, as they may any other folder.
+    # `mkdtemp` lets only the owner read it. Other folders are for all to read.
     unfinished.chmod(0o755)
     _put(unfinished, path)
   finally:
@@ -40,7 +40,7 @@ def write(path: str | pathlib.Path, content: Mapping[str, bytes]) -> None:
 
 
 def _put(new: pathlib.Path, path: pathlib.Path) -> None:
-  """Gives a folder its name; an older one of that name takes its place."""
+  """Moves a folder to a path; an older one there goes to where it was."""
   try:
     os.rename(new, path)
   except OSError:

@@ -1,1 +1,1 @@
-"""What this program asks of the operating system."""
+"""Signals, streams, processes and folders: calls to the operating system."""

@@ -7,7 +7,7 @@ def wait_or_kill(process: subprocess.Popen, timeout: float) -> int:
   """Waits for the end of a child, and kills it after `timeout` seconds.
 
   Returns:
-    Its exit code; minus the number of the signal that ended it.
+    The child's exit code. If a signal ended it, minus the signal's number.
   """
   try:
     return process.wait(timeout)

@@ -1,7 +1,7 @@
-"""Advice for a user who may have no more processes and threads.
+"""Advice for a user who has reached the limit of processes and threads.
 
-Every process of a program has about a hundred threads. Libraries fail in many
-ways if the system refuses them one.
+Every process of a program has about a hundred threads. If the system refuses a
+thread, libraries fail in many different ways.
 """
 
 import errno
@@ -28,7 +28,7 @@ def advice(lines: Iterable[str]) -> list[str]:
   limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
   most = '' if limit == resource.RLIM_INFINITY else f' ({limit:,} here)'
   return [
-    'A process or thread was refused: raise how many this user may have'
-    f'{most}, with `ulimit -u` or what limits it in a container, or have fewer '
-    'tasks.'
+    'The system refused a process or thread. Raise the limit of this user'
+    f'{most}, with `ulimit -u` or in the settings of the container, or run '
+    'fewer tasks.'
   ]

@@ -6,13 +6,13 @@ _MAX_LINE_BYTES = 1 << 16
 
 
 class LineReader:
-  """Splits what comes out of a pipe into lines.
+  """Splits the output of a pipe into lines.
 
-  A line of more than 64 KiB is cut, so that a process that never ends its line
-  is seen all the same.
+  A line of more than 64 KiB is cut, so that the output of a process that never
+  ends its line is shown, too.
 
   Attributes:
-    closed: whether the pipe has ended, or was closed here.
+    closed: whether all writers have closed the pipe, or `close` was called.
   """
 
   def __init__(self, descriptor: int):
@@ -26,7 +26,7 @@ class LineReader:
     return self._descriptor
 
   def read(self) -> list[str]:
-    """Returns the lines that have come, at the pipe's end the last one too."""
+    """Returns the whole lines so far; at the pipe's end, also the last part."""
     chunks = [self._rest]
     size = len(self._rest)
     while size < _MAX_LINE_BYTES:
@@ -46,7 +46,7 @@ class LineReader:
     return [line.decode(errors='replace').rstrip('\r') for line in lines]
 
   def close(self) -> list[str]:
-    """Closes the pipe and returns the lines left in it, the last one whole."""
+    """Closes the pipe; returns the lines left in it, also one without end."""
     lines = self.read()
     if self._rest:
       lines.append(self._rest.decode(errors='replace'))

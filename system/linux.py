@@ -41,13 +41,13 @@ def adopt_orphans() -> None:
 
 
 def take_own_session(parent: int, output: int) -> None:
-  """Sets a freshly forked process apart from its parent.
+  """Gives this newly forked process its own session, signals and output.
 
-  It gets a session of its own, so that a Ctrl-C in the terminal does not reach
-  it: the launcher alone decides when each task stops.
+  A Ctrl-C in the terminal does not reach another session. So only the launcher
+  decides when each task stops.
 
   Args:
-    parent: the pid of its parent, with which it dies.
+    parent: the pid of its parent. When the parent dies, this process dies.
     output: the file descriptor for its standard output and error.
   """
   os.setsid()
@@ -70,7 +70,7 @@ def set_name(name: str) -> None:
 
 
 def thread_names() -> list[str]:
-  """Returns the names of this process's threads, also of C libraries'."""
+  """Returns the names of this process's threads, with those of C libraries."""
   names = []
   for thread in os.listdir('/proc/self/task'):
     with open(f'/proc/self/task/{thread}/comm') as f:
@@ -92,10 +92,10 @@ def kill_session(session: int) -> None:
 
 
 def kill_marked(marker: str) -> None:
-  """Kills every process that was started with an environment variable.
+  """Kills every process that was started with a certain environment variable.
 
   Args:
-    marker: `NAME=value`.
+    marker: the variable, as `NAME=value`.
   """
   for pid in pids():
     with contextlib.suppress(OSError), open(f'/proc/{pid}/environ', 'rb') as f:

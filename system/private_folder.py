@@ -43,7 +43,11 @@ def folder(kind: str) -> Iterator[str]:
 
 
 def temporary(path: str) -> str:
-  """Makes and returns the folder in it for temporary files of programs."""
+  """Makes a folder for temporary files in a private folder; returns its path.
+
+  Args:
+    path: the private folder's path.
+  """
   inner = os.path.join(path, _TEMPORARY)
   os.makedirs(inner, mode=0o700, exist_ok=True)
   return inner
@@ -54,7 +58,8 @@ def _make(path: str) -> int:
   while True:
     os.mkdir(path, 0o700)
     descriptor = os.open(path, _OPEN)
-    # A file system may have no locks. Then no other process removes it either.
+    # A file system may have no locks. There, other processes cannot lock the
+    # folder either, and so do not remove it.
     with contextlib.suppress(OSError):
       fcntl.flock(descriptor, fcntl.LOCK_EX)
     if os.path.isdir(path):
@@ -75,7 +80,7 @@ def _remove_unlocked(path: str) -> None:
   """Removes a folder of this user that no process has locked.
 
   Raises:
-    OSError: a process has locked it, or it is no folder.
+    OSError: a process has locked it, or it is not a folder.
   """
   descriptor = os.open(path, _OPEN)
   try:

@@ -1,9 +1,9 @@
 """Reads the stacks of a task's threads, even if the task hangs.
 
-A process that hangs runs none of its Python code. So each task calls `serve`:
-from then on, a signal has its threads' stacks written to a memory file, by code
-that takes no lock of Python. `ask` sends the signal and reads the file, which
-any process of the same user may.
+A process that hangs may run no Python code. So each task calls `serve`, which
+installs a signal handler that needs no lock of Python. At the signal, it writes
+the stacks of all threads to a file in memory. `ask` sends the signal and reads
+the file, as any process of the same user may.
 """
 
 import contextlib
@@ -29,9 +29,9 @@ class Frame(NamedTuple):
   """A call that has not returned.
 
   Attributes:
-    path: path of the source file.
-    line: number of the line in it.
-    name: name of the function.
+    path: the path of the source file.
+    line: the number of the line in the file, from 1.
+    name: the name of the function.
   """
 
   path: str
@@ -42,21 +42,21 @@ class Frame(NamedTuple):
 def serve() -> None:
   """Lets `ask` read the stacks of this process from now on."""
   memory = os.memfd_create(_NAME)
-  # `ask` empties it.
+  # `ask` empties the file, so each answer is appended at its end.
   fcntl.fcntl(memory, fcntl.F_SETFL, os.O_APPEND)
   faulthandler.register(_SIGNAL, memory, all_threads=True)
 
 
 def ask(pid: int, name: str) -> list[list[Frame]]:
-  """Returns the stacks of a process's threads, in each the newest call first.
+  """Returns the stacks of a process's threads.
 
   Args:
-    pid: pid of the process.
-    name: name of the task that it should be.
+    pid: the pid of the process.
+    name: the name of the task that should run in it.
 
   Returns:
-    By thread, its calls. Empty if there is no such process, if it is not that
-    task, or if it does not answer.
+    For each thread its calls, the newest first. Empty if there is no such
+    process, if another task runs in it, or if it does not answer.
   """
   process = pathlib.Path(f'/proc/{pid}')
   with contextlib.suppress(OSError, ValueError):
@@ -93,7 +93,7 @@ def _is_memory(descriptor: pathlib.Path) -> bool:
 
 
 def _read(memory: pathlib.Path) -> str:
-  """Returns the text in the memory file once it grows no more."""
+  """Returns the text in the memory file, once it no longer grows."""
   deadline = time.monotonic() + _ANSWER_SECS
   before, text = None, ''
   while (not text or text != before) and time.monotonic() < deadline:

@@ -1,7 +1,7 @@
-"""Ends this process at a signal while it has no run that could stop in order.
+"""Ends this process at a signal, while no run is there that handles it.
 
-It uses the standard library only and is quickly imported, so that a program can
-begin with it.
+This module is the first that a program imports. So it uses only the standard
+library, and is quickly imported.
 """
 
 import atexit
@@ -18,7 +18,7 @@ _undoing = []
 
 
 def begin():
-  """Has each of the signals end this process from now on.
+  """From now on, has each of the signals end this process.
 
   The exit code is 128 and the signal's number. The handler ends the process
   directly instead of raising an error: if Python is inside a callback from a
@@ -46,8 +46,8 @@ def undoing(undo):
   """Has `undo()` called if a signal ends this process within the context.
 
   Args:
-    undo: takes back what is done within the context. It may be called at any
-      moment, even before anything is done, and must be quick.
+    undo: a function that undoes what is done within the context. It may be
+      called at any moment, even before anything is done, and must be quick.
   """
   _undoing.append(undo)
   try:
@@ -60,10 +60,10 @@ def undoing(undo):
 def holding_back():
   """Holds the signals back within the context, and then restores handlers.
 
-  It is for the start of a C++ library that would replace the handlers: threads
-  that the library starts never get the signals, and afterwards the handlers are
-  those of before. Outside the main thread, to which handlers belong, it does
-  nothing.
+  It is for the start of a C++ library that would replace the handlers. Threads
+  that the library starts never get the signals, and afterwards the earlier
+  handlers are back. Outside the main thread it does nothing, since only the
+  main thread can set handlers.
 
   Yields:
     A function that returns whether one of the signals has come.
@@ -91,11 +91,11 @@ def exit_code(error):
 
 
 def leave(exit_code):
-  """Ends the process as Python does, but without tearing modules down.
+  """Ends the process as Python does, but without finalizing the interpreter.
 
-  If daemon threads still call gRPC, TensorFlow or JAX, tearing down aborts the
+  If daemon threads still call gRPC, TensorFlow or JAX, finalizing aborts the
   process ("terminate called without an active exception"). It may also take
-  hundreds of milliseconds, in which signals are not handled.
+  hundreds of milliseconds, during which no signal is handled.
 
   Args:
     exit_code: the exit code of the process.
@@ -103,7 +103,7 @@ def leave(exit_code):
   threading._shutdown()  # Joins the threads that are not daemons.
   atexit._run_exitfuncs()
   for stream in (sys.stdout, sys.stderr):
-    # The process that read it may be gone.
+    # The process that read this stream may be gone.
     with contextlib.suppress(OSError, ValueError):
       stream.flush()
   os._exit(exit_code)
@@ -112,7 +112,7 @@ def leave(exit_code):
 def _end(signum, frame):
   del frame
   for undo in reversed(_undoing):
-    # The process ends whatever goes wrong here.
+    # The process must end even if this fails.
     with contextlib.suppress(Exception):
       undo()
   os._exit(128 + signum)

@@ -1,7 +1,7 @@
 """Standard streams that a process can always write to.
 
-It uses the standard library only and is quickly imported, so that a program can
-begin with it.
+This module is one of the first that a program imports. So it uses only the
+standard library, and is quickly imported.
 """
 
 import io
@@ -11,13 +11,13 @@ import sys
 
 
 class _Lenient(io.FileIO):
-  """Drops what cannot be written, as when the reader is gone or a disk full."""
+  """Drops text that cannot be written, as when a disk is full."""
 
   def write(self, data):
     try:
       written = super().write(data)
       while written is None:
-        # Another process that shares it has made it non-blocking.
+        # Another process that shares the stream has made it non-blocking.
         select.select([], [self], [])
         written = super().write(data)
     except OSError:
@@ -29,9 +29,9 @@ def open_lenient(descriptor, encoding='utf-8', errors='replace', closefd=False):
   """Returns a text stream to a descriptor; it drops what cannot be written.
 
   Args:
-    descriptor: file descriptor of a file, pipe or terminal.
+    descriptor: the file descriptor of a file, pipe or terminal.
     encoding: the encoding of the text.
-    errors: what becomes of characters that the encoding lacks, as for `open`.
+    errors: what to do with characters that the encoding lacks, as for `open`.
     closefd: whether the descriptor is closed with the stream.
   """
   raw = _Lenient(descriptor, 'w', closefd=closefd)
@@ -53,7 +53,7 @@ def takes_colours(stream):
 
 
 def begin():
-  """Replaces standard output and standard error by such streams.
+  """Replaces standard output and standard error by streams that never fail.
 
   A standard stream that is closed is opened to `/dev/null`. Otherwise the next
   file that is opened would get its descriptor, and with it what is printed.

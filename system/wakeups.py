@@ -23,10 +23,10 @@ class Signals:
     self._interrupted_at = float('-inf')
 
   def counts(self, signum: int) -> bool:
-    """Counts a signal; returns False if it is the last Ctrl-C come twice."""
+    """Counts a signal; returns False if it repeats the last Ctrl-C."""
     if signum == signal.SIGINT:
       now = time.monotonic()
-      # A terminal sends it to all processes, and a wrapper may pass it on too.
+      # A terminal sends Ctrl-C to all processes, and a wrapper may pass it on.
       if now - self._interrupted_at < _SAME_INTERRUPT_SECS:
         return False
       self._interrupted_at = now
@@ -35,7 +35,7 @@ class Signals:
 
 
 class Wakeups:
-  """A pipe that wakes the loop, which selects on it."""
+  """A pipe on which the loop selects, so that writing to it wakes the loop."""
 
   def __init__(self):
     """Handles no signals yet."""
@@ -78,7 +78,7 @@ class Wakeups:
     finally:
       for signum, handler in previous.items():
         signal.signal(signum, handler or signal.SIG_DFL)
-      # Signals that came too late for the loop go to the handlers of before.
+      # Signals that came too late for the loop go to the earlier handlers.
       for signum in self.take():
         signal.raise_signal(signum)
 

@@ -21,7 +21,7 @@ def test_a_request_is_taken_once_and_answered(tmp_path):
 def test_a_file_that_is_no_request_is_an_error_and_removed(tmp_path):
   path = tmp_path / 'scale-7.json'
   path.write_text('{"label": "worker", "count": 0}')
-  with pytest.raises(ValueError, match='no such request'):
+  with pytest.raises(ValueError, match='is not a request'):
     scale_requests.take(str(tmp_path), '7')
   assert not path.exists()
 

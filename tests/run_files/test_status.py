@@ -128,5 +128,5 @@ def test_on_a_full_disk_the_status_is_tried_again(tmp_path):
 
 
 def test_no_run_is_one_sentence(tmp_path):
-  with pytest.raises(FileNotFoundError, match='no run has kept its logs'):
+  with pytest.raises(FileNotFoundError, match='no run has written its logs'):
     _read(tmp_path)
