@@ -185,7 +185,11 @@ def _load(modules: Sequence[str]) -> None:
 
 
 def main() -> None:
-  """Runs the zygote. `argv` holds the run's folder and its socket's number."""
+  """Runs the zygote.
+
+  `argv[1]` is the path of the run's private folder, and `argv[2]` is the file
+  descriptor of the channel to the launcher.
+  """
   directory, channel = sys.argv[1], channels.Channel(int(sys.argv[2]))
   setup, _ = channel.receive()
   if setup is None:
@@ -210,7 +214,7 @@ def main() -> None:
   fork = setup.fork and reason is None
   order = Zygote(channel, directory, fork).serve()
   if order is not None:
-    # `_load` has imported this module already, if tasks are forked.
+    # Only a forked task gets here, so `_load` has imported this module already.
     task_main = importlib.import_module('backends.process.task_main')
     task_main.renew_randomness()
     task_main.run(order)

@@ -24,7 +24,7 @@ from backends.supervision import supervisor as supervisor_lib
 from run_files.status import TaskState
 from system import wakeups as wakeups_lib
 
-# The note begins with this text when a task has called `lp.stop()`.
+# The line about a stop begins with this text when a task called `lp.stop()`.
 STOP_CALLED = 'lp.stop() was called'
 _FLUSH_SECS = 5.0
 

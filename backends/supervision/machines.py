@@ -1,4 +1,4 @@
-"""Where the tasks of a run run: the part that each backend has of its own."""
+"""Where the tasks of a run are executed; each backend defines this itself."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class Zygote(Protocol):
     """
 
   def finish(self, task: str) -> None:
-    """Records that a task will have no process again."""
+    """Records that a task will not run again."""
 
   def release(self, task: str) -> None:
     """Forgets a task that has left the run."""
@@ -63,7 +63,7 @@ class Zygote(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Machines:
-  """Where the tasks of a run run.
+  """Where the tasks of a run are executed.
 
   Attributes:
     directory: path of a folder that only this run uses. The path is the same on

@@ -10,7 +10,7 @@ from typing import IO
 
 from system import streams
 
-# Called with a task's label, its index, and a line without its end.
+# Called with a task's label, its index, and a line without its newline.
 OnLine = Callable[[str, int, str], None]
 
 _POLL_SECS = 0.05
@@ -68,8 +68,8 @@ class Sink:
     """
     self._on_line = on_line
     self._on_error = on_error
-    # An item is the arguments of `on_line` and the number of lines they count
-    # for: more than one if it is the note about dropped lines.
+    # An item holds the arguments of `on_line` and a number of lines. This is 1,
+    # or for the note about dropped lines, the number that it counts.
     self._queue = queue.Queue(maxsize=10_000)
     self._dropped = 0
     self.error: Exception | None = None

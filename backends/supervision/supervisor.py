@@ -194,7 +194,7 @@ class Supervisor:
     """Records that a task's process has ended, and decides what is next."""
     task.exit_code = exit_code
     self._status_at = 0.0
-    # The process's last lines must stand before the notes about its end.
+    # The process's last lines must come before the notes about its end.
     self._readers.read(task.reader)
     if task.over:
       return

@@ -143,7 +143,7 @@ class Task:
 
   @property
   def over(self) -> bool:
-    """Whether the task will have no process again."""
+    """Whether the task will not run again."""
     return not TRANSITIONS[self._state]
 
   @property

@@ -1,4 +1,4 @@
-"""Environment variables take effect in tasks whose parent has imported."""
+"""Environment variables take effect in tasks that are forked after imports."""
 
 import json
 import os
@@ -34,8 +34,8 @@ def _report_failure():
 
 
 def test_variables_take_effect_in_forks_after_jax_is_imported():
-  # 'tpu' is a platform that this machine cannot bring up: a task that asks for
-  # it must be seen to get it, so that asking for 'cpu' means something.
+  # This machine has no TPU. So a task with JAX_PLATFORMS=tpu must fail, which
+  # shows that the variable takes effect.
   result, lines = helpers.run(
     helpers.program(
       one=_report_jax, two=[_report_jax, _report_jax], three=_report_failure
@@ -64,7 +64,7 @@ def test_variables_take_effect_in_forks_after_jax_is_imported():
     assert (two['x64'], two['seconds']) == ('float64', 0.5)
     assert set(two['openblas']) == {2}
   assert any('tpu' in line for line in lines.of('three/0'))
-  # They were forked: else they would not have to be told twice.
+  # The tasks were forked, or else the launcher would have printed a note.
   assert not lines.of('launcher/0')
 
 
@@ -164,7 +164,7 @@ def test_tensorflow_and_reverb_work_in_forks():
         list(tf.data.Dataset.range(3).as_numpy_iterator())
         next(client.sample('queue'))
 
-    # A thread in the middle of a call into C++ must not make the end a crash.
+    # The process must end without a crash although threads are inside C++ code.
     for _ in range(4):
       threading.Thread(target=keep_busy, daemon=True).start()
     time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""Messages are encoded and decoded, and anything else is an error."""
+"""Messages are encoded and decoded; other data are an error."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Which ports of a run are guarded; tests/namespaces tries other machines."""
+"""Which ports of a run are guarded. tests/namespaces connects from outside."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from backends.local import this_machine
 from backends.process import port_guard
 from tests import helpers
 
-# An ordinary user guards a port, to which clients of this machine connect.
+# An ordinary user guards a port, and clients on this machine connect to it.
 _AS_SOMEBODY = """
 import encodings.idna, os, socket
 from backends.process import port_guard
@@ -32,7 +32,7 @@ for client in before, after:
 
 
 class _Server:
-  """Listens on the port of the run, and on one of its own choice."""
+  """Listens on the run's port, and on another port that it chooses itself."""
 
   def __init__(self, address: lp.Address):
     self._address = address

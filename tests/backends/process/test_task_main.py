@@ -1,4 +1,4 @@
-"""A task hears the request to stop, whatever its main thread does."""
+"""A task receives the request to stop, whatever its main thread does."""
 
 import time
 
@@ -19,8 +19,8 @@ def _stop_soon():
 
 
 def test_a_task_that_asks_again_and_again_whether_to_stop_stops():
-  # Launchpad's own handler often waits for ever then: the main thread, in which
-  # it runs, has the lock that it needs.
+  # With Launchpad's own handler, this often waits for ever: the handler runs in
+  # the main thread and needs a lock that the main thread holds.
   program = helpers.program(asks=[_ask_again_and_again] * 2, stops=_stop_soon)
   result, lines = helpers.run(program, grace=5.0)
   assert (result.exit_code, result.killed) == (0, ())

@@ -1,4 +1,4 @@
-"""Launchers that tests start as processes of their own, with their programs."""
+"""Launchers with their programs. Tests start each in a separate process."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def _touch(path):
 
 
 def _polite(directory, name):
-  """Runs until it is asked to stop, and writes down when that was."""
+  """Runs until it is asked to stop, and saves the time at which it stopped."""
   _touch(f'{directory}/{name}.up')
   lp.wait_for_stop()
   time.sleep(0.2)
@@ -28,7 +28,7 @@ def _polite(directory, name):
 
 
 def _stubborn(directory):
-  """Never stops; its child ignores SIGTERM in a session of its own."""
+  """Never stops. Its child ignores SIGTERM, and has a separate session."""
   code = (
     'import os, signal, time; os.setsid(); '
     'signal.signal(signal.SIGTERM, signal.SIG_IGN); '
@@ -41,7 +41,7 @@ def _stubborn(directory):
 
 
 def staged(directory):
-  """Three roles that stop one after another."""
+  """Runs three roles that stop one after another."""
   program = helpers.program(
     server=lambda: _polite(directory, 'server'),
     learner=lambda: _polite(directory, 'learner'),
@@ -54,7 +54,7 @@ def staged(directory):
 
 
 def reporting(directory):
-  """Writes a report after the run's end, which takes a while."""
+  """Writes a report after the run's end. Writing it takes one second."""
   exit_code = staged(directory)
   time.sleep(1)
   _touch(f'{directory}/report')
@@ -62,7 +62,7 @@ def reporting(directory):
 
 
 def stubborn(directory, start, grace):
-  """One task that stops and one that never does, with a child that hides."""
+  """Runs a task that stops, and one that never stops and has a child."""
   program = helpers.program(
     polite=lambda: _polite(directory, 'polite'),
     stubborn=lambda: _stubborn(directory),
@@ -74,7 +74,7 @@ def stubborn(directory, start, grace):
 
 
 def preloading(directory):
-  """Never gets beyond importing."""
+  """Runs a program whose preloaded module never finishes its import."""
   path = pathlib.Path(directory) / 'endless_import.py'
   path.write_text(
     f'import time\nopen("{directory}/importing", "w")\ntime.sleep(600)\n'
@@ -86,7 +86,7 @@ def preloading(directory):
 
 
 def crashing(directory):
-  """A task fails, another is noisy until it is stopped."""
+  """Runs a task that fails, and one that prints until it is stopped."""
 
   def crash():
     helpers.wait_until(
@@ -104,7 +104,7 @@ def crashing(directory):
 
 
 def joining(directory):
-  """Waits for daemons, as the launcher does that Kubernetes starts."""
+  """Waits for daemons, like a launcher that Kubernetes starts."""
   stops.begin()
   key_path = pathlib.Path(directory, 'key')
   key_path.write_text('the key')

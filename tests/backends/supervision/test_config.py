@@ -1,4 +1,4 @@
-"""Environment variables by label, and configs that are refused."""
+"""Environment variables of each label, and settings that are refused."""
 
 import pytest
 

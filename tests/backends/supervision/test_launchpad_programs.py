@@ -74,7 +74,7 @@ def test_a_consumer_and_its_producers(start):
 
 
 class _BatchingServer:
-  """Answers four requests at a time, whichever clients they come from."""
+  """Answers four requests at a time. They may come from any clients."""
 
   def __init__(self):
     self._batch = []

@@ -1,4 +1,4 @@
-"""The files of what tasks print, also on a full disk."""
+"""The log files of the lines that tasks print, also on a full disk."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_the_tail_of_a_log_names_the_file_that_has_the_rest(tmp_path):
 
 @pytest.fixture
 def log(tmp_path):
-  """A task's log, and the lines that the terminal got."""
+  """A task's log, and a function that closes it and returns printed lines."""
   got = []
   sink = output.Sink(lambda *line: got.append(line[2]), lambda: None)
   logs = logs_lib.Logs(str(tmp_path), sink)

@@ -1,4 +1,4 @@
-"""Lines are printed without holding up the run."""
+"""Lines are printed, and a slow terminal does not delay the run."""
 
 import io
 import threading

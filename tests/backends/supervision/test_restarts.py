@@ -1,4 +1,4 @@
-"""Whether a task that crashed starts again, decided without processes."""
+"""Decides whether a task that crashed starts again; starts no processes."""
 
 from backends.process import messages
 from backends.supervision import restarts, result

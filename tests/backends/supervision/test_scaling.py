@@ -1,4 +1,4 @@
-"""A run on this machine gets more and fewer tasks of a role."""
+"""While a run goes on, tasks of a role are added and removed."""
 
 import pathlib
 import threading
@@ -30,7 +30,7 @@ def _program(folder, count):
 
 
 class _Run:
-  """A run in a thread of its own, asked for other numbers of workers."""
+  """A run in a separate thread. Tests change its number of workers."""
 
   def __init__(self, folder, resize):
     self._folder = str(folder)
@@ -135,7 +135,7 @@ def test_requests_at_the_same_time_each_get_their_own_answer(tmp_path):
 
 
 def _supervisor(tasks, **more):
-  """A supervisor, as far as a `Scaler` knows it, with a list of tasks."""
+  """Returns a fake supervisor that has the attributes a `Scaler` uses."""
   return types.SimpleNamespace(
     stop=types.SimpleNamespace(has_begun=False),
     tasks=types.SimpleNamespace(all=tasks, find=lambda names: tasks),

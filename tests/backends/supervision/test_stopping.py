@@ -1,4 +1,4 @@
-"""The order of stopping and its clock, without processes."""
+"""The order in which tasks stop and the time they have, without processes."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from backends.supervision import stopping
   [
     ([], [{'a', 'b', 'c'}]),
     ([['a'], ['b'], ['c']], [{'a'}, {'b'}, {'c'}]),
-    # A label that the order does not name goes first.
+    # A label that the order does not name stops in the first stage.
     ([['b'], ['c']], [{'a', 'b'}, {'c'}]),
     ([['not there'], ['c']], [{'a', 'b'}, {'c'}]),
     ([['a', 'b'], ['not there'], ['c']], [{'a', 'b'}, {'c'}]),
@@ -28,10 +28,10 @@ def test_a_stage_waits_for_the_previous_one(monkeypatch):
   assert clock.next_stage(alive) == {'a'}
   now[0] += 3.9
   assert clock.next_stage(alive) == set()
-  # Its third of the time is over, so the next stage begins though it runs.
+  # A third of the time is over, so the next stage begins though 'a' still runs.
   now[0] += 0.2
   assert clock.next_stage(alive) == {'b'}
-  # The second has stopped, so the last gets all the time that is left.
+  # The second stage has stopped, so the last has all the time that is left.
   assert clock.next_stage({'a', 'c'}) == {'c'}
   now[0] += 7.8
   assert not clock.over

@@ -1,4 +1,4 @@
-"""The states of a task and the steps between them."""
+"""The states of a task and the changes between them."""
 
 import types
 

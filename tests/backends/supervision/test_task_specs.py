@@ -1,4 +1,4 @@
-"""A program becomes tasks, with their addresses and their way to stop."""
+"""A program is turned into tasks, which have addresses and can stop the run."""
 
 import select
 import socket
@@ -98,10 +98,10 @@ def test_ports_differ_and_stay_reserved():
     assert len(set(addresses)) == 6
     host, _, port = addresses[0].partition(':')
     assert host == '127.0.0.1'
-    # A stranger, who asks for nothing special, cannot have it ...
+    # A socket without SO_REUSEADDR cannot bind the port ...
     with socket.socket() as stranger, pytest.raises(OSError):
       stranger.bind((host, int(port)))
-    # ... but a server like Python's own can.
+    # ... but a server that sets it, like Python's own, can.
     with socket.create_server((host, int(port))):
       pass
   finally:
@@ -120,4 +120,4 @@ def test_a_stop_reaches_its_own_launcher_only(tmp_path):
   stopper = listener.stopper
   listener.close()
   other.close()
-  stopper()  # Nobody is there any more: nothing to do.
+  stopper()  # The listener is gone, so this does nothing.
