@@ -106,7 +106,7 @@ class Stream:
 
     Returns:
       The messages that are complete now; None if the connection has ended. It
-      also counts as ended if it breaks or if the data are not messages.
+      also counts as ended if it breaks or if the data is not messages.
     """
     try:
       chunk = os.read(self._reader, _MAX_BYTES)

@@ -21,7 +21,7 @@ ENDS_RUN = 65
 
 
 class MessageError(ValueError):
-  """The data received are not a message of one of these kinds."""
+  """The data received is not a message of one of these kinds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +227,7 @@ def decode(data: bytes | str) -> Message:
   """Returns the message that `encode` has encoded.
 
   Raises:
-    MessageError: the data are not a message of a known kind, or do not have
+    MessageError: the data is not a message of a known kind, or does not have
       exactly its fields.
   """
   try:

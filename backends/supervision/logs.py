@@ -1,4 +1,4 @@
-"""Writes the lines that tasks print to log files, and keeps the last ones."""
+"""Log files for what tasks print. The last lines are also kept in memory."""
 
 import collections
 import functools
@@ -14,7 +14,7 @@ _HEAD_LINES, _TAIL_LINES = 15, 25
 
 
 class LogFile:
-  """A log file. A run goes on if its disk is full, since it can still print.
+  """A log file. If its disk is full, the run goes on and still prints lines.
 
   Attributes:
     path: path of the file.
@@ -32,7 +32,7 @@ class LogFile:
     self._descriptor: int | None = None
     self._num_missing = 0
     self._patience = patience.Patience(
-      path, 'the lines printed until then will be missing from it', say
+      path, 'it will lack the lines printed until it can be written again', say
     )
 
   def write(self, lines: Sequence[str]) -> None:
@@ -165,7 +165,7 @@ class Readers:
     )
 
   def read(self, reader: line_reader.LineReader) -> None:
-    """Writes the lines that a pipe has now to its log."""
+    """Reads the lines that a pipe has now, and writes them to its log."""
     # The pipe may have been closed since the selector returned.
     if reader in self._open:
       self._open[reader].write(reader.read())
@@ -173,7 +173,7 @@ class Readers:
         self._close(reader)
 
   def close(self) -> None:
-    """Writes the lines that are left to the logs, and closes all pipes."""
+    """Writes the remaining lines to the logs, and closes all pipes."""
     for reader in list(self._open):
       self._close(reader)
 
