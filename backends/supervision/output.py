@@ -68,8 +68,8 @@ class Sink:
     """
     self._on_line = on_line
     self._on_error = on_error
-    # An item holds the arguments of `on_line` and a number of lines: 1, or in the
-    # note about dropped lines, how many were dropped.
+    # An item holds the arguments of `on_line` and a number of lines: 1, or for
+    # the note about dropped lines, how many were dropped.
     self._queue = queue.Queue(maxsize=10_000)
     self._dropped = 0
     self.error: Exception | None = None
