@@ -1,4 +1,4 @@
-"""What all tests need: of the process that they run in, and of pytest."""
+"""Hooks of pytest and a fixture for all tests."""
 
 import signal
 
@@ -7,12 +7,12 @@ import pytest
 
 def pytest_addoption(parser):
   parser.addoption(
-    '--no-skips', action='store_true', help='A test that is skipped fails.'
+    '--no-skips', action='store_true', help='Count a skipped test as failed.'
   )
 
 
 def pytest_collection_modifyitems(items):
-  # Side by side with these all others run meanwhile.
+  # The long tests come first: other processes run the short ones meanwhile.
   items.sort(key=lambda item: item.get_closest_marker('long') is None)
 
 
@@ -27,10 +27,10 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
-  """Has Ctrl-C raise, here and in what a test starts.
+  """Has SIGINT raise KeyboardInterrupt here and in processes a test starts.
 
-  A shell that runs `make test &` has SIGINT ignored, and Launchpad's threads
-  leave a handler of their own behind.
+  A shell that runs `make test &` starts it with SIGINT ignored. Launchpad's
+  threads leave another handler behind.
   """
   previous = signal.signal(signal.SIGINT, signal.default_int_handler)
   yield

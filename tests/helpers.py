@@ -1,4 +1,4 @@
-"""Helpers of the tests that run real processes."""
+"""Helpers for tests that run real processes."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ MARKER = 'BACKENDS_TEST_RUN'
 
 
 class Lines:
-  """An `on_line` that keeps all lines."""
+  """Keeps all lines of a run's tasks; it is passed as `on_line`."""
 
   def __init__(self):
     self.all = []
@@ -28,7 +28,11 @@ class Lines:
 
 
 def program(**functions):
-  """Returns a program of `lp.PyNode`s; a list of functions is a group."""
+  """Returns a program that runs each function in an `lp.PyNode`.
+
+  Args:
+    **functions: a function, or a list of functions, by the label of its group.
+  """
   result = lp.Program('test')
   for label, group in functions.items():
     with result.group(label):
@@ -55,7 +59,7 @@ def wait_until(condition, what, timeout=30.0):
 
 
 def marked(marker):
-  """Returns the pids of processes with the marker among their variables."""
+  """Returns the pids of the processes whose environment has the marker."""
   found = []
   for name in filter(str.isdigit, os.listdir('/proc')):
     with contextlib.suppress(OSError), open(f'/proc/{name}/environ', 'rb') as f:
@@ -71,10 +75,10 @@ def assert_nothing_left(marker, timeout=10.0):
 
 
 class Launcher:
-  """A launcher in a process of its own, to send signals to."""
+  """A launcher in its own process, to which a test can send signals."""
 
   def __init__(self, main, directory, *args):
-    """Starts `launchers.<main>(directory, *args)` in a process of its own."""
+    """Starts `launchers.<main>(directory, *args)` in a new process."""
     self.marker = str(directory)
     code = (
       'import sys; from tests.backends.supervision import launchers; '
@@ -96,11 +100,11 @@ class Launcher:
     return path
 
   def interrupt_terminal(self):
-    """Does what a terminal does at Ctrl-C: signals the whole foreground."""
+    """Sends SIGINT to the process group, as a terminal does at Ctrl-C."""
     os.killpg(self.process.pid, signal.SIGINT)
 
   def end(self, timeout=40.0):
-    """Returns exit code, standard output and standard error."""
+    """Waits for the end; returns exit code, standard output and error."""
     try:
       stdout, stderr = self.process.communicate(timeout=timeout)
     finally:
@@ -110,7 +114,7 @@ class Launcher:
 
 @contextlib.contextmanager
 def launcher(main, directory, *args):
-  """Yields a `Launcher`, which is killed at the end if it still runs."""
+  """Yields a `Launcher`, and kills it at the end if it still runs."""
   started = Launcher(main, directory, *args)
   try:
     yield started

@@ -1,4 +1,4 @@
-"""Acme imports on today's JAX; private parts are opened in compat/ alone."""
+"""Acme imports on today's JAX; only compat/ uses others' private parts."""
 
 import ast
 import pathlib
@@ -11,9 +11,9 @@ import jax
 import pytest
 
 _ROOT = pathlib.Path(__file__).parents[1]
-# These look private and are documented.
+# These names look private, but they are documented.
 _DOCUMENTED = {'_asdict', '_exit', '_fields', '_replace'}
-# Python's own, for which there is no other way.
+# Private parts of Python itself, which nothing public replaces.
 _OF_PYTHON = {
   'system/stops.py': {'_shutdown', '_run_exitfuncs'},
 }
@@ -63,7 +63,7 @@ def test_a_jax_that_lost_a_function_is_refused(monkeypatch):
 
 
 def _private_parts(tree):
-  """Returns the private names that a file opens and does not define."""
+  """Returns the private names that a file uses and does not define."""
   opened, defined = set(), set()
   for node in ast.walk(tree):
     if isinstance(node, ast.FunctionDef | ast.ClassDef):

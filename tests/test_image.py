@@ -1,4 +1,4 @@
-"""The container image, as far as this can be tested without building it."""
+"""Tests the files of the container image without building it."""
 
 import fnmatch
 import pathlib
@@ -14,7 +14,7 @@ _DOCKERFILE = (ROOT / 'Dockerfile').read_text()
 
 
 def _is_ignored(path: str) -> bool:
-  """Whether `.dockerignore` keeps a path, or a folder above it, out."""
+  """Returns whether `.dockerignore` excludes a path or a folder above it."""
   patterns = [
     line
     for line in (ROOT / '.dockerignore').read_text().splitlines()

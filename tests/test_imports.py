@@ -1,7 +1,7 @@
-"""The rules of the code's layout: imports go down only, and files are short.
+"""Tests the rules of the code's layout: imports go down, and files are short.
 
-Imports count wherever they stand: at the top of a file, in a function, or for
-the type checker alone.
+All imports count: those at the top of a file, in a function, and for the type
+checker alone.
 """
 
 import ast
@@ -16,13 +16,13 @@ _ROOT = pathlib.Path(__file__).parents[1]
 
 _GROUND = ('compat', 'system', 'run_files', 'reverb_wire')
 _GRAPH = (*_GROUND, 'rpc', 'container', 'nodes', 'reporting', 'programs')
-# What each folder may import of the others.
+# The other folders that each folder may import.
 _BELOW = {
   **dict.fromkeys(_GROUND, ()),
   'tools': (),
   'rpc': _GROUND,
   'container': _GROUND,
-  # Knows programs, tasks and machines, and nothing of reinforcement learning.
+  # It knows programs, tasks and machines, but no reinforcement learning.
   'backends': ('compat', 'system', 'run_files', 'rpc'),
   'nodes': (*_GROUND, 'rpc', 'container'),
   'reporting': (*_GROUND, 'rpc', 'container', 'nodes'),
@@ -40,7 +40,7 @@ _MAX_FILES, _MAX_LINES, _MAX_FUNCTION_LINES = 15, 300, 50
 
 
 def _paths() -> list[pathlib.Path]:
-  """Returns the code's and the tests' files, relative to the repository."""
+  """Returns the paths of all code and tests, relative to the repository."""
   paths = [_ROOT / 'launch.py']
   for folder in (*_BELOW, 'tests'):
     paths += (_ROOT / folder).rglob('*.py')
@@ -72,7 +72,12 @@ def _imports() -> Mapping[pathlib.Path, set[pathlib.Path]]:
 
 
 def _names(node: ast.AST, modules: Mapping[str, object]) -> Iterator[str]:
-  """Yields the modules that a statement imports."""
+  """Yields the names of the modules that a statement imports.
+
+  Args:
+    node: any node of a file's syntax tree.
+    modules: has the names of this repository's modules as keys.
+  """
   if isinstance(node, ast.Import):
     yield from (alias.name for alias in node.names)
   elif isinstance(node, ast.ImportFrom):
@@ -83,7 +88,7 @@ def _names(node: ast.AST, modules: Mapping[str, object]) -> Iterator[str]:
 
 
 def _edges() -> list[tuple[pathlib.Path, pathlib.Path]]:
-  """Returns the pairs of importer and imported."""
+  """Returns a pair of files, importer and imported, for each import."""
   return [
     (importer, imported)
     for importer, every in _imports().items()
@@ -107,7 +112,7 @@ def test_imports_within_backends_go_down():
   for importer, imported in _edges():
     if importer.parts[0] == imported.parts[0] == 'backends':
       upper, lower = importer.parts[1], imported.parts[1]
-      # The backends themselves, each in a folder of its own, use all layers.
+      # Each backend is a folder, which may import all layers.
       if upper in layers and lower not in layers[: layers.index(upper) + 1]:
         wrong.append(f'{importer} imports {imported}')
   assert not wrong
@@ -121,7 +126,7 @@ def test_imports_have_no_circle(kind):
       importer, imported = _folder(importer), _folder(imported)
     if importer != imported:
       graph.setdefault(importer, set()).add(imported)
-  # Raises an error that names the circle.
+  # This raises an error that names the circle.
   graphlib.TopologicalSorter(graph).prepare()
 
 

@@ -1,4 +1,4 @@
-"""The set-up, with a stand-in for Python and its package index; the doctor.
+"""Tests the set-up with a fake Python and package index, and the doctor.
 
 The real set-up made the environment that these tests run in.
 """
@@ -18,13 +18,14 @@ from tools import check, doctor
 
 ROOT = pathlib.Path(__file__).parents[1]
 
-# The commands that the scripts call besides Python.
+# The commands that the scripts call, besides Python.
 _COMMANDS = (
   'basename bash cat cp dirname env flock ln mkdir mktemp mv readlink rm '
   'sha256sum sleep touch uname'
 )
 
-# Logs each installation; `-m venv` makes an environment with itself in it.
+# A fake Python. It logs each installation. Its `-m venv` makes an environment
+# whose Python is a link to this script.
 _PYTHON = """#!/usr/bin/env bash
 case "$*" in
   -Ic*) echo "$0" ;;
@@ -48,7 +49,7 @@ esac
 
 
 class Machine:
-  """A checkout of the set-up on a machine that has nothing else."""
+  """A checkout that has only the set-up, on a machine with few commands."""
 
   def __init__(self, home: pathlib.Path):
     self.home = home
@@ -68,7 +69,12 @@ class Machine:
       (self._bin / name).symlink_to(shutil.which(name))
 
   def add_command(self, path: str, script: str) -> None:
-    """Adds a command at a path beneath the home directory."""
+    """Adds a command.
+
+    Args:
+      path: where, relative to the home directory.
+      script: the text of the command's file.
+    """
     command = self.home / path
     command.parent.mkdir(parents=True, exist_ok=True)
     command.unlink(missing_ok=True)
@@ -88,7 +94,7 @@ class Machine:
     )
 
   def set_up(self) -> tuple[int, list[str]]:
-    """Returns the exit code and the lines printed."""
+    """Runs the set-up; returns its exit code and the lines it printed."""
     process = self.start()
     output, _ = process.communicate(timeout=60)
     return process.returncode, output.splitlines()

@@ -1,11 +1,12 @@
-"""What mkdocs.yml adds to mkdocs: pages made from what the repository has.
+"""Hooks of mkdocs, which make pages from other files than Markdown in docs/.
 
-- The front page is the README, and CONTRIBUTING.md is a page too.
-- Each package has a page with the docstrings of its modules.
-- A link to a source file, which works on a code host, leads to that page.
-- A notebook is a page of text, code and output. (The plugins that do this need
-  forty packages more, and load MathJax from the network.)
-- `make docs` fails at a link to a file that does not exist, and at a page that
+- The README becomes the front page, and CONTRIBUTING.md becomes a page too.
+- Each package gets a page with the docstrings of its modules.
+- A link to a source file, which works on a code host, leads to its package's
+  page on the site.
+- A notebook becomes a page of text, code and output. (The plugins that do this
+  need forty more packages, and load MathJax from the network.)
+- `make docs` fails if a link leads to a file that does not exist, or if a page
   would load anything from the network.
 """
 
@@ -23,7 +24,7 @@ from mkdocs.structure import pages as pages_lib
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _WITHOUT_API = {'benchmarks', 'tests', 'tools'}
-# [text](target) and [text](target#anchor), but neither of other sites.
+# [text](target) and [text](target#anchor), but no links to other sites.
 _LINK = re.compile(r'\[([^\]]+)\]\(([^)\s#:]+)(#[^)\s]*)?\)')
 _LOADED = re.compile(
   r'<(?:script|img|iframe|link rel="stylesheet")[^>]*'
@@ -40,7 +41,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: files_lib.Files, config: MkDocsConfig) -> files_lib.Files:
-  """Adds the pages that are made from something else than Markdown in docs/."""
+  """Adds the pages that are made from other files than Markdown in docs/."""
   made = {page: _from_the_top(name) for name, page in _FROM_THE_TOP.items()}
   made['api/index.md'] = _api_index()
   for package in _packages():
@@ -55,7 +56,7 @@ def on_files(files: files_lib.Files, config: MkDocsConfig) -> files_lib.Files:
 
 
 def on_page_markdown(markdown: str, page: pages_lib.Page, **_) -> str:
-  """Has links to source files lead to the page with their docstrings."""
+  """Replaces links to source files by links to the pages of docstrings."""
   folder = posixpath.dirname(page.file.src_uri)
 
   def replace(link: re.Match) -> str:
@@ -77,13 +78,17 @@ def on_page_markdown(markdown: str, page: pages_lib.Page, **_) -> str:
 
 
 def on_post_page(output: str, page: pages_lib.Page, **_) -> None:
-  """Warns of what a page would load from the network."""
+  """Warns if a page would load anything from the network."""
   for url in _LOADED.findall(output):
     _log.warning('%s would load %s', page.file.src_uri, url)
 
 
 def notebook_page(notebook: dict) -> str:
-  """Returns a notebook, as JSON has it, as Markdown."""
+  """Returns a notebook as Markdown.
+
+  Args:
+    notebook: the parsed JSON of an .ipynb file.
+  """
   return '\n\n'.join(
     ''.join(cell['source']) if cell['cell_type'] == 'markdown' else _code(cell)
     for cell in notebook['cells']
@@ -109,7 +114,7 @@ def _code(cell: dict) -> str:
 
 @functools.cache
 def _packages() -> tuple[str, ...]:
-  """Returns all packages with an API, such as `backends.ray`."""
+  """Returns the names of all packages with an API page: `backends.ray`."""
   paths = sorted(_ROOT.glob('[a-z]*/**/__init__.py'))
   names = [_module(str(p.parent.relative_to(_ROOT))) for p in paths]
   return tuple(n for n in names if n.split('.')[0] not in _WITHOUT_API)
@@ -146,14 +151,14 @@ def _first_line(package: str) -> str:
 def _package_page(package: str) -> str:
   folder = _ROOT / package.replace('.', '/')
   modules = sorted(p.stem for p in folder.glob('[a-z]*.py'))
-  # The page's title is the package's heading.
+  # The page's title takes the place of the package's heading.
   parts = [f'# {package}', f'::: {package}\n    options:']
   parts[1] += '\n      show_root_heading: false'
   return '\n\n'.join(parts + [f'::: {package}.{module}' for module in modules])
 
 
 def _from_the_top(name: str) -> str:
-  """Returns a file from above docs/, with its links as from within docs/."""
+  """Returns the text of a file above docs/, with links relative to docs/."""
 
   def replace(link: re.Match) -> str:
     target = posixpath.relpath(link[2], 'docs')

@@ -1,10 +1,10 @@
-"""The tables in docs/ that the code decides: written into the pages.
+"""Writes the tables that are made from the code into the pages of docs/.
 
   python -m docs.tools.tables [--check]
 
-A page has them between `<!-- made by docs/tools/tables.py: NAME -->` and
-`<!-- end -->`, so that they can be read on a code host too. With `--check`
-nothing is written, and the exit code is 1 if a page is out of date.
+In a page, a table is between `<!-- made by docs/tools/tables.py: NAME -->` and
+`<!-- end -->`, so that it can be read on a code host too. With `--check` no
+page is written, and the exit code is 1 if a page is out of date.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _BLOCK = re.compile(
 
 
 def outdated() -> Iterator[tuple[pathlib.Path, str]]:
-  """Yields each page that differs from the code, and its text as it must be."""
+  """Yields each page whose tables are out of date, and its new text."""
   for path in sorted(_DOCS.rglob('*.md')):
     text = path.read_text()
     renewed = _BLOCK.sub(lambda m: f'{m[1]}\n{_TABLES[m[2]]()}\n\n{m[3]}', text)
@@ -39,7 +39,10 @@ def outdated() -> Iterator[tuple[pathlib.Path, str]]:
 
 
 def metrics() -> str:
-  """Returns the table of `metric_names`, whose cells take several lines."""
+  """Returns the table in the docstring of `metric_names` as Markdown.
+
+  There, a cell may go on over several lines; here, each row is one line.
+  """
   rows: list[list[str]] = []
   for line in metric_names.__doc__.splitlines():
     if not line.startswith('| ') or line.startswith('| name '):
@@ -56,7 +59,7 @@ def metrics() -> str:
 
 
 def agents_list() -> str:
-  """Returns what the verb `list` prints, as it prints it."""
+  """Returns the output of the verb `list` as a block of text."""
   return '```text\n' + listing.text() + '\n```'
 
 
@@ -76,7 +79,7 @@ def agents_settings() -> str:
 
 
 def verbs() -> str:
-  """Returns a table of the verbs, and the help of each but training's."""
+  """Returns a table of the verbs, and the help of each but `train`."""
   rows = [[f'`{name}`', text] for name, text in command.VERBS.items()]
   helps = [_help(name) for name in command.VERBS if name != 'train']
   return '\n\n'.join([_markdown(['verb', 'what it does'], rows), *helps])
@@ -94,7 +97,7 @@ def _help(verb: str) -> str:
 
 
 def training() -> str:
-  """Returns a table of the flags of training for each of their groups."""
+  """Returns a table of the flags of training for each group of flags."""
   return '\n\n'.join(
     f'### {title[0].upper()}{title[1:]}\n\n'
     + _markdown(
@@ -109,7 +112,7 @@ def _flag(flag: flags.Flag) -> list[str]:
   default = (flag.default_as_str or '').strip("'")
   if flag.boolean:
     default = ''
-  # absl puts the choices of an enumeration in front.
+  # absl puts the choices of an enum flag in front of its help.
   choices, separator, text = flag.help.partition('>: ')
   if separator:
     text = f'{text} One of {choices.strip("<").replace("|", ", ")}.'
@@ -133,7 +136,11 @@ _TABLES = {
 
 
 def main() -> int:
-  """Renews the pages, or says which are out of date; returns the exit code."""
+  """Renews the pages, or prints which are out of date.
+
+  Returns:
+    The exit code.
+  """
   pages = list(outdated())
   if '--check' in sys.argv[1:]:
     for path, _ in pages:

@@ -1,4 +1,4 @@
-"""The commands that README and docs/ show: all are parsed, the README's run."""
+"""All commands in README and docs/ are parsed, and the README's are run."""
 
 import pathlib
 import re
@@ -19,9 +19,9 @@ _PAGES = [
   *(_ROOT / 'docs').rglob('*.md'),
   *(_ROOT / 'docs').rglob('*.ipynb'),
 ]
-# In a block of code, or within a sentence.
+# Finds a command in a block of code or within a sentence.
 _COMMAND = re.compile(r'python (launch\.py(?: [^`\n"]+)?)')
-# Stands for something that the reader knows.
+# A command with one of these is a pattern, not a command to type.
 _OPEN = re.compile(r'\.\.\.|\bVERB\b|\bFILE\b')
 
 
@@ -55,12 +55,12 @@ def test_the_readmes_commands_run(tmp_path):
     # Examples of modules have tests of their own, in tests/e2e.
     if len(words) > 1 and 'module:' not in words[1]
   ]
-  # The rest of the README's steps would only take longer.
+  # The README's 20,000 steps would only take longer.
   train = train.replace('=20000', '=3000')
   training = subprocess.Popen(shlex.split(train), cwd=tmp_path)
   _wait_for(tmp_path / 'runs/one/metrics/learner_0.csv', training)
   for line in others:
-    # A shell knows what runs/* is.
+    # A shell expands runs/*.
     subprocess.run(line, cwd=tmp_path, shell=True, check=True, timeout=200)
   assert training.wait(30) != 0
   assert (tmp_path / 'runs/one/report.html').exists()

@@ -1,4 +1,4 @@
-"""What README and docs/ promise of themselves: size, links, tables."""
+"""Tests the size of the README, and links and tables in all pages."""
 
 import pathlib
 import re
@@ -30,7 +30,7 @@ def test_the_readmes_examples_are_short():
 
 @pytest.mark.parametrize('name', ['own_environment', 'own_agent'])
 def test_a_page_has_the_readmes_example(name):
-  """Which tests/e2e runs; a page has room for blank lines."""
+  """The page may have more blank lines. tests/e2e runs the example."""
   pages = [_ROOT / 'README.md', _ROOT / 'docs' / f'{name}.md']
   readme, page = (p.read_text().replace('\n\n', '\n') for p in pages)
   examples = re.findall(r'```python\n(.*?)```', readme, re.DOTALL)

@@ -1,4 +1,4 @@
-"""The tutorial's cells run, one after another, as a reader runs them."""
+"""Runs the tutorial's cells one after another, as a reader does."""
 
 import json
 import os
@@ -31,7 +31,8 @@ def _script(notebook: dict) -> str:
 
 @pytest.mark.long
 def test_it_runs(tmp_path):
-  # Its commands name files of the repository, and its runs are to be elsewhere.
+  # The tutorial's commands find the repository's files through links, and its
+  # runs are written to a temporary folder.
   for path in _ROOT.iterdir():
     if path.name not in ('docs', 'runs'):
       (tmp_path / path.name).symlink_to(path)
