@@ -1,6 +1,6 @@
 """TensorFlow's numbers for the types of tensors, and NumPy's types for them.
 
-The numbers stand in TensorFlow's `types.proto`. Strings and quantized types are
+TensorFlow's `types.proto` defines the numbers. Strings and quantized types are
 left out. bfloat16 is ml_dtypes' type, as in JAX; TensorFlow registers another
 NumPy type of that name.
 """

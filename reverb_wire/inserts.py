@@ -18,12 +18,13 @@ from reverb_wire import messages, snappy
 # A protobuf message is smaller than 2 GiB; this leaves room for the headers.
 MAX_LEAF_BYTES = 2**31 - 2**16
 
-# A chunk is a separate message, which costs as much as a megabyte does.
+# Bytes of leaves that share a chunk. Each chunk is a message of its own, which
+# costs as much as a megabyte of data does.
 _CHUNK_BYTES = 2**20
 
 
 class Item(NamedTuple):
-  """What a table is told of an item, apart from its leaves.
+  """An item of a table, without its leaves.
 
   Attributes:
     table_name: The name of the table that the item goes into.
@@ -57,7 +58,7 @@ def encode_insert(
   )
   for key, part in chunks:
     parts = encode_chunk(arrays[part], dtypes[part], key, episode_id)
-    # Protobuf's rule for joined messages lets an item follow its last chunk.
+    # Protobuf merges joined messages, so the item can follow its last chunk.
     is_last = part.stop == len(arrays)
     yield b''.join([*parts, item_parts] if is_last else parts)
 
@@ -120,7 +121,7 @@ def _encode_tensor_head(array: np.ndarray, dtype: int) -> bytes:
 
 @functools.lru_cache(maxsize=10_000)
 def _encode_shape(shape: tuple[int, ...]) -> bytes:
-  """Writes a `TensorShapeProto`; the shapes of all pushes are the same."""
+  """Writes a `TensorShapeProto`; cached, as each push has the same shapes."""
   return b''.join(
     messages.TENSOR_SHAPE.field('dim', messages.DIM.field('size', size))
     for size in shape
@@ -132,7 +133,7 @@ def encode_item(item: Item, columns: Sequence[tuple[int, int]]) -> bytes:
 
   Args:
     item: The item.
-    columns: For each leaf the key of its chunk, and its place there.
+    columns: For each leaf, the key of its chunk and its index in the chunk.
 
   Returns:
     The serialized request.

@@ -1,7 +1,7 @@
 """The messages that are read and written: names and numbers of their fields.
 
-They stand in Reverb 0.7's `reverb_service.proto` and `schema.proto`, and in
-TensorFlow's `struct.proto`, `tensor.proto` and `tensor_shape.proto`. Fields
+They are defined in Reverb 0.7's `reverb_service.proto` and `schema.proto`, and
+in TensorFlow's `struct.proto`, `tensor.proto` and `tensor_shape.proto`. Fields
 that this program does not use are left out.
 """
 
@@ -12,7 +12,7 @@ SERVER_INFO_METHOD = _SERVICE + 'ServerInfo'
 SAMPLE_METHOD = _SERVICE + 'SampleStream'
 INSERT_METHOD = _SERVICE + 'InsertStream'
 
-# Reverb: what a server says of itself.
+# Reverb: what a server says about itself.
 SERVER_INFO_RESPONSE = protobuf.Message(
   tables_state_id=(1, bytes), table_info=(2, bytes)
 )

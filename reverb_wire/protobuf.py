@@ -1,7 +1,7 @@
 """Reads and writes protobuf messages without their generated classes.
 
 A message may come from any program. So reading takes time in proportion to the
-message's size, ends at a deadline, believes no length that reaches beyond the
+message's size, ends at a deadline, rejects a length that reaches beyond the
 message, and finds only fields of the types that it was told to expect. It
 copies no bytes.
 """
@@ -21,7 +21,7 @@ _STRIDE = 1024
 
 
 class MalformedError(ValueError):
-  """What was received is not a message of the kind that was expected."""
+  """The received bytes are not a message of the expected kind."""
 
 
 class Message:
@@ -66,7 +66,7 @@ class Message:
     return self.head(name, len(value)) + value
 
   def head(self, name: str, length: int) -> bytes:
-    """Writes what stands before the bytes of a field.
+    """Writes the tag and the length that precede the bytes of a field.
 
     Args:
       name: The field's name.
@@ -82,7 +82,7 @@ class Reader:
     """Sets the deadline.
 
     Args:
-      seconds: How long all reading with this object may take from now on.
+      seconds: The seconds from now in which all reading must be done.
     """
     self._seconds = seconds
     self._deadline = time.monotonic() + seconds
@@ -93,7 +93,7 @@ class Reader:
   ) -> Iterator[tuple[str, Any]]:
     """Yields the name and the value of each field that the message describes.
 
-    Fields of other numbers or other types are passed over, as protobuf does.
+    Fields of other numbers or other types are skipped, as protobuf does.
 
     Args:
       content: The whole serialized message.
@@ -144,8 +144,8 @@ class Reader:
       message: The kind of message.
 
     Returns:
-      An attribute for each field that the message describes: what was found,
-      or else 0, 0.0 or an empty memoryview.
+      An attribute for each field that the message describes. It is 0, 0.0 or
+      an empty memoryview for a field that is missing.
 
     Raises:
       MalformedError: the content is not a message, or reading took too long.
@@ -157,7 +157,7 @@ class Reader:
   def _look_at_clock(self) -> None:
     self._until_look = _STRIDE
     if time.monotonic() > self._deadline:
-      raise MalformedError(f'it cannot be read within {self._seconds:g} s')
+      raise MalformedError(f'reading took longer than {self._seconds:g} s')
 
 
 def varint(value: int) -> bytes:
@@ -196,7 +196,7 @@ def read_varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-  """The value of an unsigned field if its type is a signed integer."""
+  """Returns the signed integer that an unsigned field holds."""
   return value - (1 << 64) if value >> 63 else value
 
 

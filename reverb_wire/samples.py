@@ -13,8 +13,8 @@ class Leaf(NamedTuple):
 
   Attributes:
     dtype: TensorFlow's number for its type.
-    shape: Its sizes, without Reverb's axis of time.
-    data: Its memory.
+    shape: The size of each dimension, without Reverb's axis of time.
+    data: Its elements as bytes, in C order.
   """
 
   dtype: int
@@ -23,12 +23,12 @@ class Leaf(NamedTuple):
 
 
 class Slice(NamedTuple):
-  """Where a leaf is.
+  """Where a leaf is in the chunks of a sample.
 
   Attributes:
     chunk_key: The key of its chunk.
-    index: The place of its tensor in the chunk.
-    step: The place of its step in the tensor.
+    index: The index of its tensor in the chunk.
+    step: The index of its step on the tensor's axis of time.
   """
 
   chunk_key: int
@@ -37,12 +37,12 @@ class Slice(NamedTuple):
 
 
 class Item(NamedTuple):
-  """What a sample says of itself before its payload follows.
+  """The header of a sample, which comes before the payload.
 
   Attributes:
     key: The item's key, drawn by its pusher.
     priority: The item's priority.
-    inserted_at: When the server took it, in seconds since the epoch.
+    inserted_at: When the server received it, in seconds since the epoch.
     slices: Where its leaves are, in the order of the table's signature.
   """
 
@@ -75,7 +75,7 @@ class SampleReader:
   """Gathers the responses to one request into one item.
 
   Attributes:
-    item: What the sample says of itself; None before the first response.
+    item: The sample's header; None before the first response.
   """
 
   def __init__(self, leaf_count: int, seconds: float):
@@ -83,7 +83,7 @@ class SampleReader:
 
     Args:
       leaf_count: How many leaves the item must have.
-      seconds: How long reading may take.
+      seconds: The seconds that reading may take.
     """
     self.item: Item | None = None
     self._leaf_count = leaf_count
@@ -94,7 +94,7 @@ class SampleReader:
     """Takes the next response.
 
     Raises:
-      MalformedError: it is not a response, or not one of such an item.
+      MalformedError: the response is malformed, or its item does not fit.
     """
     for _, entry in self._reader.fields(
       response, messages.SAMPLE_STREAM_RESPONSE
@@ -105,10 +105,10 @@ class SampleReader:
         elif self.item is None:
           self.item = self._read_item(value)
     if self.item is None:
-      raise protobuf.MalformedError('a sample does not say what it is')
+      raise protobuf.MalformedError('a sample does not begin with its header')
 
   def leaves(self) -> list[Leaf]:
-    """The item's leaves, in the order of the table's signature.
+    """Returns the item's leaves, in the order of the table's signature.
 
     Raises:
       MalformedError: a leaf is missing or broken.
@@ -134,7 +134,7 @@ class SampleReader:
         break
     if len(slices) != self._leaf_count:
       raise protobuf.MalformedError(
-        f'an item has other than {self._leaf_count} leaves'
+        f'an item does not have {self._leaf_count} leaves'
       )
     inserted_at = time.seconds + time.nanos * 1e-9
     return Item(item.key, item.priority, inserted_at, tuple(slices))

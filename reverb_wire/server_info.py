@@ -1,4 +1,4 @@
-"""Reads what a Reverb server says of itself and its tables."""
+"""Reads what a Reverb server says about itself and its tables."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from reverb_wire import messages, protobuf, table_info
 
 
 class ServerInfo(NamedTuple):
-  """What a server says of itself.
+  """What a server says about itself.
 
   Attributes:
     identity: Bytes that the server draws anew at each start.
@@ -22,10 +22,10 @@ def read(response: bytes, seconds: float) -> ServerInfo:
 
   Args:
     response: A serialized `ServerInfoResponse`.
-    seconds: How long reading may take.
+    seconds: The seconds that reading may take.
 
   Raises:
-    MalformedError: the response makes no sense, or reading took too long.
+    MalformedError: the response is malformed, or reading took too long.
   """
   reader = protobuf.Reader(seconds)
   identity, tables = b'', {}
@@ -36,7 +36,7 @@ def read(response: bytes, seconds: float) -> ServerInfo:
       table = _read_table(reader, value)
       tables[table.name] = table
   if not identity:
-    raise protobuf.MalformedError('it has no identity')
+    raise protobuf.MalformedError('the server has sent no identity')
   return ServerInfo(identity, tables)
 
 

@@ -1,7 +1,7 @@
-"""Snappy streams, in which Reverb has the memory of tensors.
+"""Reads and writes snappy streams, in which Reverb sends tensors' memory.
 
-A stream may hold its data verbatim, as a literal. Writing that takes no time
-for compression, and reading it takes no copy.
+A stream may hold its data verbatim, as a literal. Writing a literal needs no
+compression, and reading one needs no copy.
 """
 
 import cramjam
@@ -10,12 +10,12 @@ from reverb_wire import protobuf
 
 # The first byte of a literal whose length, less one, follows in four bytes.
 _LITERAL_OF_4_BYTE_LENGTH = b'\xfc'
-# A stream holds at most this many bytes for each of its own.
+# One byte of a stream stands for at most this many bytes of data.
 _MAX_COMPRESSION = 32
 
 
 def literal_head(length: int) -> bytes:
-  """Writes what stands before data in a stream that holds it verbatim.
+  """Writes the bytes before the data in a stream that holds it verbatim.
 
   Args:
     length: How many bytes of data follow.

@@ -1,6 +1,6 @@
 """Reads the signature of a table as a server sends it.
 
-TensorFlow's own reader is private, knows no deadline, and takes 35 us a leaf.
+TensorFlow's own reader is private, has no deadline, and takes 35 us a leaf.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _MAX_DEPTH = 100
 _MAX_DIMENSIONS = 64
 _TENSOR_SPECS = ('tensor_spec_value', 'bounded_tensor_spec_value')
 
-# The way from the outermost container to a value: keys as str, places as int.
+# The keys that lead to a value: str for keys and names, int for indices.
 Path = tuple[str | int, ...]
 
 
@@ -21,8 +21,8 @@ class TensorSpec(NamedTuple):
 
   Attributes:
     name: The name that the table's maker gave it.
-    shape: None for any shape, or a tuple with None for each dimension of any
-      size.
+    shape: The size of each dimension, or None for a dimension of any size. The
+      whole shape is None if any shape fits.
     dtype: TensorFlow's number for its type.
   """
 
@@ -36,8 +36,8 @@ class Container(NamedTuple):
 
   Attributes:
     kind: 'list', 'tuple', 'mapping' or 'record', which is a named tuple.
-    class_name: The class's name of a record, empty for other kinds.
-    children: The values by key, or by place in a list or a tuple.
+    class_name: The name of a record's class; empty for other kinds.
+    children: The values by key, or by index in a list or a tuple.
   """
 
   kind: str
@@ -53,11 +53,11 @@ def read(signature: memoryview, seconds: float) -> StructuredValue:
 
   Args:
     signature: The serialized message.
-    seconds: How long reading may take.
+    seconds: The seconds that reading may take.
 
   Raises:
-    MalformedError: the message makes no sense, or reading took too long.
-    TypeError: the signature has other values than tensors.
+    MalformedError: the message is malformed, or reading took too long.
+    TypeError: the signature contains a value that is not a tensor.
   """
   return _read_value(protobuf.Reader(seconds), signature, ())
 
@@ -66,7 +66,7 @@ def _read_value(
   reader: protobuf.Reader, content: memoryview, path: Path
 ) -> StructuredValue:
   if len(path) > _MAX_DEPTH:
-    raise protobuf.MalformedError(f'it is deeper than {_MAX_DEPTH} levels')
+    raise protobuf.MalformedError(f'it has more than {_MAX_DEPTH} levels')
   fields = dict(reader.fields(content, messages.STRUCTURED_VALUE))
   if len(fields) != 1:
     raise protobuf.MalformedError(
@@ -91,7 +91,7 @@ def _read_value(
   if name == 'named_tuple_value':
     return _read_named_tuple(reader, value, path)
   raise TypeError(
-    f'{_path_name(path)}: a table of other things than tensors is not variables'
+    f'{_path_name(path)} is not a tensor; a table of variables needs tensors'
   )
 
 

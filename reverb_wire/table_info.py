@@ -9,7 +9,7 @@ sampled and every insert goes through.
 import math
 from typing import NamedTuple
 
-# A limiter without a bound has the largest double in its place.
+# A limiter without a bound sends the largest double, which is above this.
 _UNBOUNDED = 1e300
 
 
@@ -64,7 +64,7 @@ class TableInfo(NamedTuple):
     return 0 < self.max_size < self.min_size
 
   def describe(self) -> str:
-    """The limiter's rule and where the table stands in it, in numbers."""
+    """Returns the limiter's rule and the table's counts, as text."""
     text = f'{self.inserts:,} inserted, {self.samples:,} sampled'
     if self.size < self.min_size:
       return f'{text}; nothing is sampled below {self.min_size:,} items'
@@ -93,7 +93,7 @@ class TableInfo(NamedTuple):
 
 
 def _round_up(value: float) -> int:
-  """The next whole number; 0 for the infinity or NaN of a broken server."""
+  """Returns the next whole number; 0 for infinity or NaN of a broken server."""
   return math.ceil(value) if math.isfinite(value) else 0
 
 

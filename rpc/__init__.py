@@ -1,1 +1,1 @@
-"""Calls between the tasks of a run, each of which hears its own run alone."""
+"""Calls between the tasks of a run, which answer no caller of another run."""

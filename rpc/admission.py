@@ -1,4 +1,4 @@
-"""Lets a client of a server in once it has shown the run's call key."""
+"""Lets a client in once it has proved that it knows the run's call key."""
 
 import contextlib
 import secrets
@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from rpc import sealed
 
-# Connections that have not shown the key yet: how many at most, and for how
-# many seconds.
+# The most connections that may be open before they have proved that they know
+# the key, and the seconds that each of them has for that.
 _MAX_GREETINGS = 64
 _GREETING_SECS = 5.0
+# Seconds to wait for the end of the thread.
 _END_SECS = 5.0
 _BACKLOG = 128
 
@@ -21,11 +22,11 @@ _BACKLOG = 128
 class Admission:
   """Accepts connections, and passes on those of clients that know the key.
 
-  One thread serves all that have not shown the key yet, a few at a time and
-  none for long.
+  One thread serves all connections that have not proved this yet. Their number
+  and their time are limited.
 
   Attributes:
-    is_closed: whether no client is let in any more.
+    is_closed: whether `close` was called; no client is let in after that.
   """
 
   def __init__(
@@ -52,7 +53,7 @@ class Admission:
     self._listener.setblocking(False)
     self._selector = selectors.DefaultSelector()
     self._selector.register(self._listener, selectors.EVENT_READ)
-    # The oldest first.
+    # By connection, the oldest first.
     self._greetings: dict[socket.socket, _Greeting] = {}
     self.is_closed = False
     self._thread = threading.Thread(
@@ -91,7 +92,7 @@ class Admission:
     try:
       sock, _ = self._listener.accept()
     except OSError:
-      # For example there is no descriptor left, until a connection closes.
+      # For example, no file descriptor is free until a connection closes.
       time.sleep(0.01)
       return
     if len(self._greetings) == _MAX_GREETINGS:
@@ -130,7 +131,7 @@ class Admission:
       self._on_client(
         sealed.accept(sock, self._key, greeting.nonce, greeting.answer)
       )
-    # RuntimeError: the system has no thread left for it. It may come again.
+    # RuntimeError: no more threads can be started. The client may try again.
     except (OSError, RuntimeError):
       sock.close()
 
@@ -141,7 +142,7 @@ class Admission:
 
 
 class _Greeting:
-  """The state of a connection that has not shown the key yet."""
+  """The state of a connection whose client has not proved its key yet."""
 
   def __init__(self):
     self.nonce = secrets.token_bytes(sealed.NONCE_BYTES)

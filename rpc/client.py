@@ -1,4 +1,4 @@
-"""The client's end of calls between tasks, used like Courier's client."""
+"""The client of calls between tasks; it is used like Courier's client."""
 
 import collections
 import contextlib
@@ -18,7 +18,7 @@ from rpc import sealed
 StatusNotOk = courier_client.StatusNotOk
 # Courier's extension modules make this module; there is no file of it.
 _status = importlib.import_module('pybind11_abseil.status')
-# Seconds that a connection may take. Another program, which says nothing, may
+# Seconds that connecting may take. Another program that sends nothing may
 # listen at the address.
 _CONNECT_SECS = 5.0
 _RETRY_SECS = 0.05
@@ -33,7 +33,7 @@ class Client:
   Attributes:
     key: the run's call key; servers that do not know it are not called.
     address: host and port of the server.
-    futures: has the same methods, which return futures at once.
+    futures: an object with the same methods, which return futures at once.
   """
 
   key = b''
@@ -45,11 +45,11 @@ class Client:
     call_timeout: int | float | datetime.timedelta | None = None,
     wait_for_ready: bool = True,
   ):
-    """Connects at the first call.
+    """Stores the settings; the first call connects.
 
     Args:
-      server_address: host and port.
-      compress: ignored; Courier has it.
+      server_address: host and port of the server.
+      compress: ignored; it is an argument of Courier's client.
       call_timeout: seconds that a call may take; None or 0 for no limit.
       wait_for_ready: whether a call waits for a server that does not run yet.
     """
@@ -87,7 +87,10 @@ class Client:
     try:
       request = pickle.dumps((method, args, kwargs), protocol=5)
     except Exception as e:
-      _fail('INVALID_ARGUMENT', f'{method!r} is given what has no pickle: {e}')
+      _fail(
+        'INVALID_ARGUMENT',
+        f'the arguments of {method!r} cannot be pickled: {e}',
+      )
     connection = self._connection(deadline)
     try:
       connection.send(request, deadline)
@@ -104,7 +107,7 @@ class Client:
       connection.close()
       _fail('UNAVAILABLE', f'{self.address} is gone: {e}', e)
     except BaseException:
-      # After an interruption, the next call would get this one's answer.
+      # The next call on this connection would get the answer to this one.
       connection.close()
       raise
     self._idle.append(connection)
@@ -137,8 +140,8 @@ class Client:
       if deadline is not None and time.monotonic() + _RETRY_SECS > deadline:
         _fail(
           'DEADLINE_EXCEEDED',
-          f'Deadline Exceeded: no server of this run at {self.address} within '
-          f'{self._call_timeout:g} s: {error}',
+          f'Deadline Exceeded: no server of this run answered at '
+          f'{self.address} within {self._call_timeout:g} s: {error}',
           error,
         )
       time.sleep(_RETRY_SECS)

@@ -1,10 +1,10 @@
-"""Puts `rpc.server` and `rpc.client` in the place of `courier`.
+"""Replaces Courier's servers and clients by those of `rpc`.
 
-Launchpad's nodes, and a program's own code, call `courier`, which cannot be
-told to ask for a key. So each process of a run replaces Courier's servers and
-clients by those of `rpc`, which hear their own run alone. The launcher makes
-the run's call key by `make_key`; each task reads it by `install`. This is the
-one file that changes the two libraries for that.
+Launchpad's nodes, and a program's own code, call `courier`, which has no
+authentication. So each process of a run replaces Courier's servers and clients
+by those of `rpc`, which talk only to tasks of the same run. The launcher makes
+the run's call key by `make_key`; each task reads it by `install`. Only this
+file changes Courier and Launchpad for that.
 """
 
 import os
@@ -48,7 +48,7 @@ def install(directory: str, interface: str) -> None:
   courier.Client = courier_client.Client = client.Client
   courier.list_methods = courier_client.list_methods = client.list_methods
   lp.CourierClient = courier_node.CourierClient = client.Client
-  # Launchpad wraps each function in it, which only Courier's server needs.
+  # Launchpad wraps each function by this; only Courier's server needs it.
   pybind.BuildPyCallHandler = lambda function: function
 
 

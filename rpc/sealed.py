@@ -1,11 +1,11 @@
 """Authenticated connections between processes that share a key.
 
-The end that listens speaks first: it sends a word that names the protocol, and
-a random number. The other end answers with a random number of its own. Each
-shows by an HMAC-SHA256 of both numbers that it knows the key, which itself
-never crosses the network. Each message that follows carries an HMAC made with a
-key of this connection alone, so that a third party cannot change, repeat or add
-one. Messages are not encrypted.
+The server speaks first: it sends the protocol's name and a random number. The
+client answers with a random number of its own. Each end sends an HMAC-SHA256 of
+both numbers, which proves that it knows the key. The key itself is never sent.
+Each later message carries an HMAC whose key belongs to this connection only. So
+a third party cannot change, repeat or add a message. Messages are not
+encrypted.
 """
 
 import contextlib
@@ -21,13 +21,14 @@ from collections.abc import Collection
 MAGIC = b'launchpad-rl call 1\n'
 NONCE_BYTES = 16
 _CODE_BYTES = hashlib.sha256().digest_size
-# The sizes of what the listening end sends first, and of the answer.
+# Bytes that the server sends first, and bytes of the client's answer.
 BANNER_BYTES = len(MAGIC) + NONCE_BYTES
 ANSWER_BYTES = NONCE_BYTES + _CODE_BYTES
 _HEADER = struct.Struct('!Q')
+# Seconds of silence before TCP asks whether the other end is still there.
 _PROBE_SECS = 10
-# Seconds of silence after which the other end counts as gone: a broken cable
-# says nothing.
+# Seconds of silence after which the other end counts as gone. A broken cable
+# causes no error by itself.
 _SILENT_SECS = 60
 
 
@@ -44,7 +45,7 @@ class Connection:
     Args:
       sock: a connected socket.
       key: the key of this connection alone.
-      ours: `b'client'` or `b'server'`, for which of them this end is.
+      ours: the role of this end, `b'client'` or `b'server'`.
     """
     self._socket = sock
     self._key = key
@@ -57,17 +58,17 @@ class Connection:
 
     Args:
       data: the message.
-      deadline: when to give up, by the monotonic clock; None for never.
+      deadline: the `time.monotonic()` at which to give up; None for never.
 
     Raises:
-      TimeoutError: it was not sent by then.
+      TimeoutError: it was not sent by the deadline.
       OSError: the other end is gone.
     """
     code = self._code(self._ours, self._sent, data)
     self._sent += 1
     head = _HEADER.pack(len(data)) + code
     self._socket.settimeout(_left(deadline))
-    # In one call, so that the receiver, which waits for both, wakes up once.
+    # One call sends both, so that the receiver wakes up once.
     sent = self._socket.sendmsg([head, data])
     if sent < len(head):
       self._socket.sendall(head[sent:])
@@ -78,11 +79,11 @@ class Connection:
     """Waits for the next message and returns it.
 
     Args:
-      deadline: when to give up, by the monotonic clock; None for never.
+      deadline: the `time.monotonic()` at which to give up; None for never.
 
     Raises:
-      TimeoutError: it has not come by then.
-      OSError: the other end is gone, or did not make this message.
+      TimeoutError: no message came by the deadline.
+      OSError: the other end is gone, or it did not send this message.
     """
     head = read(self._socket, _HEADER.size + _CODE_BYTES, deadline)
     (size,) = _HEADER.unpack_from(head)
@@ -94,10 +95,10 @@ class Connection:
     return data
 
   def is_open(self) -> bool:
-    """Returns whether the other end has not closed it, as far as is known."""
+    """Returns whether the connection is open, as far as this end knows."""
     self._socket.settimeout(0)
     try:
-      # The other end sends nothing unless it is asked.
+      # The other end sends nothing without a request.
       self._socket.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
       return True
@@ -106,7 +107,7 @@ class Connection:
     return False
 
   def cut(self) -> None:
-    """Ends it, also for a thread that waits for a message."""
+    """Ends the connection; a thread that waits for a message gets an error."""
     with contextlib.suppress(OSError):
       self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -125,12 +126,12 @@ def connect(address: str, key: bytes, deadline: float | None) -> Connection:
   Args:
     address: host and port of the server.
     key: the run's call key.
-    deadline: when to give up, by the monotonic clock; None for never.
+    deadline: the `time.monotonic()` at which to give up; None for never.
 
   Raises:
     NotTheRunError: the server does not know the key.
-    TimeoutError: it has not shown by then that it does.
-    OSError: it cannot be reached.
+    TimeoutError: it has not proved by the deadline that it knows the key.
+    OSError: the server cannot be reached.
   """
   host, _, port = address.rpartition(':')
   sock = socket.create_connection(
@@ -159,13 +160,13 @@ def connect(address: str, key: bytes, deadline: float | None) -> Connection:
 def accept(
   sock: socket.socket, key: bytes, nonce: bytes, answer: bytes
 ) -> Connection:
-  """Returns the connection of a client, whose answer it checks.
+  """Checks the answer of a client, and returns the connection to it.
 
   Args:
     sock: the client's socket, connected and blocking.
     key: the run's call key.
     nonce: the random number that the client was sent.
-    answer: its answer, of `ANSWER_BYTES`.
+    answer: the client's answer, `ANSWER_BYTES` long.
 
   Raises:
     NotTheRunError: the client does not know the key.
@@ -184,8 +185,8 @@ def present(addresses: Collection[str], timeout: float) -> set[str]:
   The caller need not know the key.
 
   Args:
-    addresses: host and port of each.
-    timeout: seconds that the answer may take.
+    addresses: host and port of each server.
+    timeout: seconds that the answers may take.
   """
   found = set()
   deadline = time.monotonic() + timeout
@@ -216,11 +217,11 @@ def read(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
   Args:
     sock: the socket.
     size: the number of bytes.
-    deadline: when to give up, by the monotonic clock; None for never.
+    deadline: the `time.monotonic()` at which to give up; None for never.
 
   Raises:
-    EOFError: the other end has closed the connection before.
-    TimeoutError: they have not come by the deadline.
+    EOFError: the other end closed the connection before it sent them all.
+    TimeoutError: the bytes have not come by the deadline.
     OSError: the connection broke.
   """
   data = bytearray(size)
@@ -229,7 +230,7 @@ def read(sock: socket.socket, size: int, deadline: float | None) -> bytearray:
   while done < size:
     _set_timeout(sock, _left(deadline))
     try:
-      # All of them at once, since each waking costs as much as a call.
+      # Waits for all bytes at once: each wake-up costs as much as a call.
       count = sock.recv_into(view[done:], size - done, socket.MSG_WAITALL)
     except BlockingIOError:
       raise TimeoutError('timed out') from None
@@ -249,7 +250,7 @@ def _set_timeout(sock: socket.socket, seconds: float | None) -> None:
 
 
 def tune(sock: socket.socket) -> None:
-  """Sends small messages at once, and ends a connection that falls silent."""
+  """Makes a socket send small messages at once, and fail if it falls silent."""
   for level, option, value in (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),

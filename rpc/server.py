@@ -1,8 +1,9 @@
-"""The server's end of calls between tasks, used like Courier's server.
+"""The server of calls between tasks; it is used like Courier's server.
 
-Courier's own server unpickles what any client sends, which may run code, and
-tells any client the names of its methods. This one hangs up on clients that do
-not know the run's call key; before that it sends them one random number.
+Courier's own server unpickles what any client sends, so that a client can run
+code in it, and tells any client the names of its methods. This server hangs up
+on clients that do not know the run's call key. Before that, it sends them only
+the protocol's name and a random number.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import portpicker
 
 from rpc import admission, sealed
 
-# Seconds that calls under way may take to end at a stop.
+# Seconds that `Stop` waits for calls that are under way.
 _STOP_SECS = 5.0
 # The status codes that Courier's client gets for exceptions on the server.
 _CODES = (
@@ -49,12 +50,12 @@ class Server:
     port: int | None = None,
     thread_pool_size: int = 16,
   ):
-    """Does not listen yet.
+    """Makes a server that does not listen yet.
 
     Args:
-      name: ignored; Courier has it.
+      name: ignored; it is an argument of Courier's server.
       port: the port to listen on; None for any that is free.
-      thread_pool_size: number of calls that are carried out at a time.
+      thread_pool_size: number of calls that are carried out at the same time.
     """
     del name
     self.port = port or portpicker.pick_unused_port()
@@ -78,7 +79,7 @@ class Server:
       raise ValueError('the name of a method must not be empty')
     self._functions[method_name] = py_func
 
-  # In Courier the latter takes functions that are wrapped.
+  # In Courier, `BindHandler` takes wrapped functions.
   BindHandler = Bind
 
   def Unbind(self, method_name: str) -> None:
@@ -92,7 +93,7 @@ class Server:
     """Begins to listen.
 
     Raises:
-      ValueError: it has begun before.
+      ValueError: the server was started before.
       OSError: the port is taken.
     """
     if self._admission:
@@ -102,7 +103,7 @@ class Server:
     )
 
   def Stop(self) -> None:
-    """Accepts no calls any more; waits a while for those under way."""
+    """Accepts no more calls, and waits some seconds for those under way."""
     if not self._admission:
       raise ValueError('Server not started yet')
     self._admission.close()
@@ -114,7 +115,7 @@ class Server:
         connection.cut()
 
   def Join(self) -> None:
-    """Waits for the end of a server that is being stopped."""
+    """Waits until a server that is being stopped has ended."""
     if not self._admission:
       raise ValueError('Server not started')
     self._admission.join()
@@ -150,14 +151,14 @@ class Server:
         self._calls -= 1
 
   def _answer(self, request: bytes) -> bytes:
-    """Carries a call out.
+    """Carries out a call.
 
     Args:
       request: the pickled name of the method and its arguments.
 
     Returns:
-      The pickled reply: a code and a text if it failed, else None and the
-      result.
+      The pickled reply: a status code and a text if the call failed, else None
+      and the result.
     """
     try:
       method, args, kwargs = pickle.loads(request)
@@ -172,7 +173,7 @@ class Server:
     try:
       return pickle.dumps((None, result), protocol=5)
     except Exception as e:
-      text = f'the result of {method!r} has no pickle: {e}'
+      text = f'the result of {method!r} cannot be pickled: {e}'
       return pickle.dumps(('INVALID_ARGUMENT', text))
 
 

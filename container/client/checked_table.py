@@ -1,9 +1,9 @@
-"""One table of whatever server is at an address, as long as it is the same.
+"""Calls about one table, whose signature must stay the same.
 
-A server does not compare what it is given with the signature of its table, and
-a server that restarts may have another signature. So the signature is compared
-again whenever another server answers, before anything is read from its table or
-put into it.
+A server does not check an item against the signature of its table, and a server
+that restarts may have another signature. So the signature is compared again
+whenever a new server answers, before anything is read from its table or put
+into it.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ T = TypeVar('T')
 
 
 class TableState(NamedTuple):
-  """What a server says of the table, without moving any payload.
+  """What a server says about the table; asking for it moves no payload.
 
   Attributes:
     identity: The server's identity, which it draws when it starts.
-    info: What it says of the table.
+    info: The description of the table.
   """
 
   identity: bytes
@@ -36,7 +36,7 @@ class TableState(NamedTuple):
 
 
 class CheckedTable:
-  """Calls about one table, each to a server whose table has the signature.
+  """Makes calls about one table, to servers whose table has its signature.
 
   Attributes:
     signature: What the table holds.
@@ -53,12 +53,12 @@ class CheckedTable:
     Args:
       connection: The connection to the server.
       name: The table's name.
-      server: What the server says of itself.
+      server: What the server says about itself and its tables.
 
     Raises:
       KeyError: the server has no such table.
       TypeError: the table does not hold variables.
-      ValueError: its max_size is not 1, or its signature makes no sense.
+      ValueError: the table's max_size is not 1, or its signature is malformed.
     """
     self._connection = connection
     self._name = name
@@ -70,9 +70,9 @@ class CheckedTable:
 
     Raises:
       ConnectionError: no server answered before the deadline.
-      KeyError: another server came, which has no such table.
-      TypeError: another server came, whose table does not hold variables.
-      ValueError: another server came, whose table has another signature.
+      KeyError: a new server answers, and it has no such table.
+      TypeError: a new server answers, and its table does not hold variables.
+      ValueError: a new server answers, and its table has another signature.
     """
     server = self._connection.server_info()
     info = _find(self._connection.address, self._name, server.tables)
@@ -82,8 +82,9 @@ class CheckedTable:
       change = signatures.difference(self.signature, found)
       if change:
         raise ValueError(
-          f'Another server came to {address}, and its table {self._name!r} is '
-          f'another than before: {change}. Make a new container to use it.'
+          f'A new server answers at {address}, and its table {self._name!r} '
+          f'has another signature than before: {change}. Make a new container '
+          'to use it.'
         )
       self._identity, self.signature = server.identity, found
     return TableState(server.identity, info)
@@ -91,7 +92,7 @@ class CheckedTable:
   def _check(
     self, tables: Mapping[str, table_info.TableInfo]
   ) -> signatures.Signature:
-    """Returns the signature of a table that is fit to hold variables."""
+    """Returns the table's signature, if the table can hold variables."""
     address, name = self._connection.address, self._name
     info = _find(address, name, tables)
     if info.signature is None:
@@ -122,14 +123,14 @@ class CheckedTable:
     """Puts an item into the table.
 
     Args:
-      identity: The identity of the server whose state was asked for.
+      identity: The identity of the server that answered `state`.
       entry: The item.
       metrics: Counts the bytes that are sent.
-      meanwhile: Called while the item is on its way.
+      meanwhile: Called while the item is being sent.
 
     Raises:
       ConnectionError: no server took the item before the deadline.
-      OtherServerError: another server has come since.
+      OtherServerError: a new server answers since then.
     """
     item = inserts.Item(self._name, entry.key, entry.priority)
     dtypes = [spec.dtype_number for spec in self.signature.leaves]
@@ -149,10 +150,10 @@ class CheckedTable:
     return self._connection.sample(self._name, identity, leaf_count, is_wanted)
 
   def arrays(self, reader: samples.SampleReader) -> list[np.ndarray]:
-    """The leaves of a sample, in the signature's order.
+    """Returns the leaves of a sample, in the signature's order.
 
     Raises:
-      ValueError: the leaves are not what the signature says.
+      ValueError: the leaves do not fit the signature.
     """
     specs = self.signature.leaves
     try:
@@ -165,16 +166,17 @@ class CheckedTable:
       ]
     except ValueError as error:
       raise ValueError(
-        f'Table {self._name!r} at {self._connection.address} holds something '
-        f'else than its signature says: {error}.'
+        f'Table {self._name!r} at {self._connection.address} holds an item '
+        f'that does not fit its signature: {error}.'
       ) from error
 
   @contextlib.contextmanager
   def explained(self) -> Iterator[None]:
-    """Asks, if values do not fit the signature, whether it is out of date.
+    """Checks, if values do not fit, whether the signature has changed.
 
     Raises:
-      ValueError: another server came, whose table has another signature.
+      ValueError: the values do not fit the signature, or a new server answers,
+        and its table has another signature.
     """
     try:
       yield
@@ -184,14 +186,14 @@ class CheckedTable:
       raise
 
   def steadily(self, attempt: Callable[[], T]) -> T:
-    """Begins an attempt anew whenever another server comes in the middle.
+    """Repeats an attempt whenever a new server comes while it runs.
 
     Raises:
-      ConnectionError: other servers kept coming until the deadline.
+      ConnectionError: new servers kept coming until the deadline.
     """
     deadline = time.monotonic() + self._connection.timeout
-    # The first server that a client meets counts as another one, however late
-    # it answers.
+    # The first server that a client meets counts as a new one, too. So a second
+    # attempt is always made, even after the deadline.
     with contextlib.suppress(connection_lib.OtherServerError):
       return attempt()
     while True:
@@ -200,9 +202,8 @@ class CheckedTable:
       except connection_lib.OtherServerError as error:
         if time.monotonic() > deadline:
           raise ConnectionError(
-            f'Again and again another server came to '
-            f'{self._connection.address}, within '
-            f'{self._connection.timeout:g} s.'
+            f'New servers kept coming to {self._connection.address}, until '
+            f'{self._connection.timeout:g} s had passed.'
           ) from error
 
 

@@ -1,8 +1,8 @@
 """Calls to a Reverb server, each with a deadline and a clear error.
 
-They go through gRPC for Python, not through Reverb's C++ client: that client's
-waits know neither a deadline nor Ctrl-C, it aborts the process on a payload
-above 2 GiB, it does not say which server answers, and it is half as fast (see
+The calls use gRPC for Python, not Reverb's C++ client. That client waits
+without a deadline and ignores Ctrl-C, aborts the process on a payload above
+2 GiB, does not say which server answers, and is half as fast (see
 `reverb_wire.inserts`).
 """
 
@@ -20,9 +20,9 @@ from reverb_wire import messages, protobuf, samples, server_info
 T = TypeVar('T')
 
 _RETRY_SECONDS = 0.1
-# A live server answers a question about itself in a millisecond.
+# Seconds to wait for an answer that takes a live server a millisecond.
 _ALIVE_SECONDS = 2.0
-# glibc's numbers for two limits, and what `_keep_memory` sets them to.
+# glibc's numbers for two limits, and the bytes to which they are set.
 _M_TRIM_THRESHOLD, _KEPT_BYTES = -1, 2**29
 _M_MMAP_THRESHOLD, _REUSED_BYTES = -3, 2**25
 _OPTIONS = (
@@ -37,11 +37,11 @@ _OPTIONS = (
 
 
 class ClosedError(ConnectionError):
-  """A client was closed, maybe while it was waiting."""
+  """The client was closed, perhaps while it was waiting."""
 
 
 class OtherServerError(Exception):
-  """Another server came to the address during a call, which must begin anew."""
+  """A new server came during a call, and the call must be repeated."""
 
 
 def _same(data: bytes) -> bytes:
@@ -52,8 +52,8 @@ def _same(data: bytes) -> bytes:
 def _keep_memory() -> None:
   """Lets this process use the memory of one payload for the next.
 
-  glibc would give it back to the system and ask for it anew, and half of the
-  time of a pull would go into clearing pages.
+  Otherwise glibc would give it back to the system and ask for it again, and a
+  pull would spend half of its time on clearing pages.
   """
   libc = ctypes.CDLL(None)
   if hasattr(libc, 'mallopt'):
@@ -80,13 +80,13 @@ class Connection:
     self._insert = self._channel.stream_stream(
       messages.INSERT_METHOD, _same, _same
     )
-    # One request is all it takes; a stream of requests has its own thread.
+    # One request is enough, and a stream of requests would need a thread.
     self._sample = self._channel.unary_stream(
       messages.SAMPLE_METHOD, _same, _same
     )
 
   def close(self) -> None:
-    """Closes the connection; calls that are under way end, too."""
+    """Closes the connection; ends calls that are under way by an error."""
     self._is_closed = True
     self._channel.close()
 
@@ -113,8 +113,8 @@ class Connection:
     Args:
       table_name: The table's name, for the errors.
       identity: The identity of the server that the item is meant for.
-      make_requests: Makes the chunks and the item anew for each attempt.
-      meanwhile: Called in each attempt while they are on their way.
+      make_requests: Makes the serialized requests; called for each attempt.
+      meanwhile: Called in each attempt while the requests are being sent.
 
     Raises:
       ConnectionError: no server took the item before the deadline.
@@ -124,8 +124,8 @@ class Connection:
     attempts = itertools.count()
 
     def attempt(left: float) -> None:
-      # No server compares what it gets with its tables' signatures, so a second
-      # attempt must not reach another server.
+      # A server does not check an item against its table's signature, so a
+      # second attempt must not reach another server.
       if next(attempts):
         self._confirm(identity, self._info(b'', timeout=left), left)
       _keep_memory()
@@ -133,7 +133,7 @@ class Connection:
       try:
         meanwhile()
         if next(call, None) is None:
-          raise protobuf.MalformedError('it ended without a word')
+          raise protobuf.MalformedError('the call ended with no answer')
       finally:
         call.cancel()
 
@@ -152,11 +152,11 @@ class Connection:
       table_name: The table's name.
       identity: The identity of the server that the item must come from.
       leaf_count: How many leaves the item must have.
-      is_wanted: Decides, from what comes before the payload, whether to read
-        the payload.
+      is_wanted: Returns whether to read the payload of an item, of which it is
+        given the header.
 
     Returns:
-      The item, or None if it was not wanted.
+      A reader that has the whole item, or None if the item was not wanted.
 
     Raises:
       ConnectionError: no server answered before the deadline.
@@ -166,7 +166,7 @@ class Connection:
 
     def attempt(left: float) -> samples.SampleReader | None:
       request = samples.encode_request(table_name, left)
-      # The server's own answer that it waited in vain must arrive first.
+      # The server itself waits `left` seconds, and its answer must arrive.
       call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
       try:
@@ -174,14 +174,14 @@ class Connection:
         for response in call:
           reader.feed(response)
           if info is None:
-            # A server that is the same before and after was the same in
-            # between. It is asked while the payload is on its way.
+            # If the same server answers before and after the sample, it sent
+            # the sample. It is asked while the payload is being received.
             info = self._info.future(b'', timeout=left)
             if not is_wanted(reader.item):
               reader = None
               break
         if info is None:
-          raise protobuf.MalformedError('it ended without a word')
+          raise protobuf.MalformedError('the call ended with no answer')
         self._confirm(identity, info.result(), left)
         return reader
       finally:
@@ -213,8 +213,8 @@ class Connection:
         return attempt(left)
       except protobuf.MalformedError as error:
         raise ConnectionError(
-          f'What answers at {self.address} is no Reverb server, or a broken '
-          f'one (wanted: {wanted}): {error}.'
+          f'The program at {self.address} is not a Reverb server, or it is '
+          f'broken (wanted: {wanted}): {error}.'
         ) from error
       except grpc.RpcError as error:
         code = error.code()
@@ -229,7 +229,7 @@ class Connection:
       time.sleep(_RETRY_SECONDS)
 
   def _too_late(self, wanted: str) -> Exception:
-    """Tells a server that has no item from one that is not there."""
+    """Returns the error: the server has no item, or it does not run."""
     try:
       self._info(b'', timeout=min(_ALIVE_SECONDS, self.timeout))
     except grpc.RpcError:

@@ -1,8 +1,8 @@
-"""The host cache as one client of a table uses it, or does without it.
+"""One client's use of the host cache.
 
-A cache belongs to one start of a server, so a client leaves it for another one
-whenever the server has restarted. On a host that has no room for a cache, or no
-right to write one, each process goes on with its own copy.
+A cache belongs to one start of a server, so a client changes to a new cache
+when the server has restarted. Where there is no room for a cache or no right to
+write one, each process pulls a copy of its own.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from container.host_cache import cache, entries
 
 
 class SharedCopy:
-  """This host's copy of one table, for one process."""
+  """One process's access to this host's copy of a table."""
 
   def __init__(
     self,
@@ -39,7 +39,7 @@ class SharedCopy:
 
   @property
   def is_followed(self) -> bool:
-    """Whether this process has read the current version, and sees the next."""
+    """Whether this process has read the current version from the cache."""
     return self._cache is not None and self._cache.is_followed
 
   def close(self) -> None:
@@ -48,13 +48,14 @@ class SharedCopy:
       self._cache = None
 
   def join(self, identity: bytes) -> bool:
-    """Uses the cache of the server that answers now.
+    """Changes to the cache of the server that answers now.
 
     Args:
       identity: The server's identity.
 
     Returns:
-      Whether it is another cache than before; then nothing is claimed in it.
+      Whether this is another cache than before. If it is, this process has no
+      claim in it.
     """
     if not self._is_wanted or self.identity == identity:
       return False
@@ -70,7 +71,7 @@ class SharedCopy:
     return self._cache is not None
 
   def read_news(self) -> entries.Entry | None:
-    """The current version; None if it was read before or there is none."""
+    """Returns the current version; None if it is not new or there is none."""
     try:
       if self._cache is not None and self._cache.has_news():
         return self._cache.read()
@@ -80,7 +81,7 @@ class SharedCopy:
 
   @contextlib.contextmanager
   def alone(self, role: cache.Role) -> Iterator[None]:
-    """Keeps other processes of this host from the same work meanwhile.
+    """Keeps other processes of this host from doing the same work.
 
     Args:
       role: The work.
@@ -98,9 +99,9 @@ class SharedCopy:
         self._leave(error)
       if not is_alone:
         raise TimeoutError(
-          f'Another process of this host has kept its {role.value} of table '
-          f'{self._table_name!r} at {self._connection.address} going for '
-          f'{timeout:g} s.'
+          f'Another process of this host has been busy for {timeout:g} s with '
+          f'its {role.value} of table {self._table_name!r} at '
+          f'{self._connection.address}.'
         )
       yield
 
@@ -125,14 +126,15 @@ class SharedCopy:
       self._leave(error)
 
   def _leave(self, error: OSError) -> None:
-    """Goes on without a cache that was removed or spoilt."""
+    """Goes on without a cache that was removed or damaged."""
     self._fall_back(error)
     self.close()
 
   def _fall_back(self, error: OSError) -> None:
     if not self._metrics.cache_fallbacks:
       logging.warning(
-        'No host cache for table %r (%s); processes pull a copy each from %s.',
+        'No host cache is used for table %r (%s); each process pulls its own '
+        'copy from %s.',
         self._table_name,
         error,
         self._connection.address,

@@ -1,8 +1,8 @@
-"""One table as one process sees it: the newest values, however they came.
+"""The newest values of one table, as one process knows them.
 
-Three sources are asked in the order of what they cost: the host cache (one
-`stat`), what the server says of the table (one call without payload), and the
-payload itself.
+It looks at three sources, the cheapest first: the host cache (one `stat`), the
+server's description of the table (one call without payload), and the payload
+itself.
 """
 
 import secrets
@@ -17,19 +17,20 @@ from container.client import metrics as metrics_lib
 from container.host_cache import cache, entries
 from reverb_wire import samples, server_info
 
-# A pusher on this host leaves each version in the cache. How often to ask the
-# server nevertheless, because a process elsewhere may have pushed, too.
+# Seconds between two questions to the server while a pusher on this host puts
+# each version into the cache. A process on another host may push, too.
 _CHECK_SECONDS = 1.0
 
 
 class TableClient:
-  """The newest values of one table; the caller of a method holds `lock`.
+  """The newest values of one table; callers of methods must hold `lock`.
 
   Attributes:
-    lock: Orders the threads that share the container.
-    table: The table, on whatever server is there.
+    lock: The lock of the threads that share the container.
+    table: The table on the server that answers now.
     newest: The newest item that this process knows of.
-    arrays: The newest item's values; None until they are read.
+    arrays: The newest item's leaves, in the order of the signature; None until
+      they are read.
     pushed_at: When the newest item was pushed, in seconds since the epoch.
   """
 
@@ -59,16 +60,16 @@ class TableClient:
     self._shared.close()
 
   def refresh(self, wait: bool, with_values: bool = True) -> None:
-    """Learns what is newest.
+    """Finds the newest item.
 
     Args:
       wait: Whether to wait for the first push to this server.
-      with_values: Whether to read its values, too.
+      with_values: Whether to read the item's values, too.
 
     Raises:
       ConnectionError: no server answered before the deadline.
       TimeoutError: nothing was pushed before the deadline.
-      ValueError: another server came, whose table has another signature.
+      ValueError: a new server answers, and its table has another signature.
     """
     self.table.steadily(lambda: self._refresh(wait, with_values))
 
@@ -97,7 +98,7 @@ class TableClient:
     """Puts values into the table, and then into this host's cache.
 
     Args:
-      arrays: The values, in the order of the signature.
+      arrays: The leaves, in the order of the signature.
       version: The values' version; None for the newest version plus one.
 
     Returns:
@@ -106,8 +107,8 @@ class TableClient:
     Raises:
       ConnectionError: no server took the values before the deadline.
       TimeoutError: another process of this host pushed until the deadline.
-      ValueError: the version does not rise, or another server came, whose table
-        has another signature.
+      ValueError: the version does not rise, or a new server answers, and its
+        table has another signature.
     """
 
     def attempt() -> int:
@@ -220,7 +221,7 @@ class TableClient:
     self.pushed_at = entry.pushed_at
 
   def _follows_pusher(self) -> bool:
-    """Whether the next version is sure to be in the host cache first."""
+    """Returns whether the next version will be in the host cache first."""
     is_read = self._is_local and self.arrays is not None
     return is_read and self._shared.is_followed
 

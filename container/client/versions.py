@@ -1,21 +1,21 @@
-"""Which of two items is newer, and what version it is: plain bookkeeping."""
+"""Decides which of two items is newer, and which version an item has."""
 
 import dataclasses
 
-# A pusher's version v is the priority v + 0.5 of its item, so that the 1.0 of
-# a plain TF-Agents client is no version.
+# An item of version v has the priority v + 0.5. So the priority 1.0, which
+# every TF-Agents client sends, is not a version.
 _MARK = 0.5
-# No double above this has a half.
+# Above this, a double cannot hold the half.
 _MAX_VERSION = 2.0**52
 
 
 def encode(version: int) -> float:
-  """The priority that says an item's version."""
+  """Returns the priority of an item with this version."""
   return version + _MARK
 
 
 def decode(priority: float) -> int | None:
-  """The version that a priority says; None for a plain client's priority."""
+  """Returns the version of a priority; None for a TF-Agents client's."""
   version = int(priority) if 0 < priority < _MAX_VERSION else 0
   return version if version > 0 and priority == version + _MARK else None
 
@@ -27,10 +27,10 @@ class NewestItem:
   Attributes:
     identity: The identity of the server that the item was seen on.
     key: The item's key; None before the first item.
-    index: The server's count of inserts when it had taken the item.
-    version: The item's version as the caller is told it; 0 before the first.
-    offset: What was added to the pusher's own count. It grows when a pusher
-      began to count anew, so that no reader is taken back.
+    index: The table's count of inserts, this item included.
+    version: The item's version as callers see it; 0 before the first item.
+    offset: The number that is added to the pusher's own version. It grows when
+      a pusher begins to count again, so that versions still rise for readers.
   """
 
   identity: bytes = b''
@@ -40,9 +40,9 @@ class NewestItem:
   offset: int = 0
 
   def is_newest_of(self, identity: bytes, inserts: int) -> bool:
-    """Whether a server with that many inserts cannot have a newer item.
+    """Returns whether a server with this many inserts has no newer item.
 
-    The pusher's own host has an item before the server counts it, hence <=.
+    The pusher's host may know an item before the server counts it, hence <=.
     """
     return identity == self.identity and inserts <= self.index
 
@@ -61,7 +61,7 @@ class NewestItem:
         self.offset = max(self.offset, before + 1 - pushed)
       self.version = pushed + self.offset
     elif before:
-      # A plain client counts nothing, but the server counts its inserts.
+      # A TF-Agents client sends no version, but the server counts its inserts.
       inserts = index - self.index if identity == self.identity else 1
       self.version = before + max(1, inserts)
     else:

@@ -4,5 +4,5 @@
 - `entries`: one version as a file.
 - `folders`: where caches are, who uses them, and what a crash has left.
 - `locks`: locks between processes, with deadlines.
-- `own_folder`: folders of this user alone, in places open to every user.
+- `own_folder`: private folders, in folders where every user may write.
 """

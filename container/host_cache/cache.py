@@ -1,11 +1,11 @@
 """The versions of one table, which all processes of a host share.
 
-A version is a file. It is drafted under another name and, once the server has
-the version, too, renamed to `current`. So a reader sees the whole of one
-version or of another, and none that the server does not have, whichever process
-is killed at whatever moment. A reader's mapping keeps its file alive, so a
-newer version takes nothing from it. A race can only be about which of two whole
-versions stays, and a lock settles it in favour of the later one.
+A version is a file. A process writes it as a draft, under another name, and
+renames it to `current` once the server has the version. So a reader sees only
+whole versions that the server has, even if a process is killed in between. A
+mapped file lives until its readers unmap it, so a newer version does not
+disturb them. If two processes publish at the same time, a lock lets the later
+version win.
 """
 
 import collections
@@ -19,23 +19,24 @@ from collections.abc import Iterator
 
 from container.host_cache import entries, folders, locks
 
-# Freeing a version's memory takes longer than mapping the next. The writer of
-# the last two holds them, so that it pays for that in place of a reader.
+# The last process to close a version's file frees its memory, which takes
+# longer than mapping the next version. The writer keeps this many of its
+# versions open, so that the writer spends this time and not a reader.
 _HELD_VERSIONS = 2
 
 
 class Role(enum.Enum):
-  """What one process of a host does at a time."""
+  """Work that only one process of a host does at a time."""
 
   PUSH = 'push'
   PULL = 'pull'
 
 
 class HostCache:
-  """The versions of one table of one start of a server, on this host.
+  """This host's versions of one table, for one start of the server.
 
   Attributes:
-    identity: The server's identity.
+    identity: The server's identity, which it draws at each start.
   """
 
   def __init__(
@@ -50,12 +51,14 @@ class HostCache:
     Args:
       identity: The server's identity.
       table_name: The table's name.
-      address: The server's address; those that were there before it are gone.
-      root: The folder that has a folder for each cache; None for this user's.
+      address: The server's address. Caches of servers that had this address
+        before are retired.
+      root: The folder that contains the folders of all caches; None for the
+        default one of this user.
 
     Raises:
-      OSError: this process may not write there, or the folder is another
-        user's.
+      OSError: this process may not write there, or the folder belongs to
+        another user.
     """
     self.identity = identity
     parent, self._folder = folders.join(root, identity, table_name, address)
@@ -70,7 +73,7 @@ class HostCache:
     self._leave()
 
   def has_news(self) -> bool:
-    """Whether `current` is another file than was read last: one `stat`."""
+    """Returns whether `current` has changed since the last read: one `stat`."""
     try:
       found = self._folder.stat(folders.CURRENT)
     except FileNotFoundError:
@@ -80,11 +83,11 @@ class HostCache:
 
   @property
   def is_followed(self) -> bool:
-    """Whether `current` existed, and was read, at the last look for news."""
+    """Whether this process has read `current`, and it still existed lately."""
     return self._stamp is not None
 
   def retire(self) -> None:
-    """Tells all processes that follow this cache that its server is gone."""
+    """Removes `current`: the sign for all processes that the server is gone."""
     self._folder.unlink(folders.CURRENT)
 
   def read(self) -> entries.Entry | None:
@@ -103,31 +106,31 @@ class HostCache:
 
   @contextlib.contextmanager
   def claim(self, role: Role, timeout: float) -> Iterator[bool]:
-    """Makes this process the host's only one in a role.
+    """Makes this process the only one of the host in a role.
 
-    What a holder has drafted and not published is removed with the claim, or by
-    the next holder's draft if the holder was killed.
+    A draft that was not published is removed when the claim ends. If the holder
+    was killed, the next holder's draft replaces it.
 
     Args:
       role: The role.
-      timeout: Seconds to wait for another process.
+      timeout: Seconds to wait while another process has the claim.
 
     Yields:
-      Whether it is the only one.
+      Whether this process has the claim.
     """
     with locks.locked(self._folder, f'.{role.value}', timeout) as is_alone:
       try:
         yield is_alone
       finally:
-        # A process that finds another server leaves the cache within its claim.
+        # A process that finds a new server leaves the cache while it claims it.
         if is_alone and self._leave.alive:
           self._folder.unlink(_draft_name(role))
 
   def write(self, role: Role, entry: entries.Entry) -> None:
-    """Drafts a version, which no reader sees yet; needs the claim to the role.
+    """Writes a version as a draft, which no reader sees; needs the claim.
 
     Raises:
-      OSError: there is no room.
+      OSError: the file system has no room.
     """
     descriptor = self._folder.create(_draft_name(role))
     try:
@@ -140,7 +143,7 @@ class HostCache:
       os.close(self._held.popleft())
 
   def publish(self, role: Role, entry: entries.Entry) -> bool:
-    """Shows what was drafted to every reader, unless a later version is there.
+    """Makes the draft the current version, unless a later one is current.
 
     Returns:
       Whether it was published.

@@ -1,6 +1,6 @@
 """One version of a table as a file that can be mapped.
 
-A header in JSON says the leaves' types and shapes. Each leaf begins at an
+A header in JSON says the leaves' dtypes and shapes. Each leaf begins at an
 address where JAX can share its memory.
 """
 
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-_ALIGNMENT = 64  # JAX shares an array's memory on a CPU only if aligned so.
-# How much of a file `read_header` reads; the header's fields are within.
+# Bytes. On a CPU, JAX shares an array's memory only if it is aligned so.
+_ALIGNMENT = 64
+# Bytes of a file that `read_header` reads; the fields before the leaves fit in.
 _HEADER_BYTES = 8192
-# What begins the list of leaves, the last part of a header.
+# The text with which the list of leaves begins, the last field of a header.
 _LEAVES = b',"leaves"'
 
 
@@ -26,10 +27,10 @@ class Entry(NamedTuple):
   Attributes:
     key: The key of the version's item on the server.
     priority: The item's priority, which says its version.
-    index: How many items the server had taken when it had this one.
+    index: How many items were put into the table, this one included.
     pushed_at: When it was pushed, in seconds since the epoch.
-    is_local: Whether its pusher is on this host, and so will leave the next
-      version in the cache, too.
+    is_local: Whether its pusher is on this host. The pusher will then put the
+      next version into the cache, too.
     arrays: A read-only array for each leaf.
   """
 
@@ -49,13 +50,13 @@ def write(descriptor: int, entry: Entry) -> None:
     entry: The version.
 
   Raises:
-    OSError: there is no room.
+    OSError: the file system has no room.
   """
   header = _encode_header(entry)
   size = _aligned(len(header)) + sum(
     _aligned(array.nbytes) for array in entry.arrays
   )
-  # Not through a mapping, where a full disk would be a signal, not an error.
+  # Not through a mapping: on a full disk, that would end in a signal.
   os.truncate(descriptor, size)
   _write_at(descriptor, header, 0)
   at = _aligned(len(header))
@@ -65,7 +66,7 @@ def write(descriptor: int, entry: Entry) -> None:
 
 
 def decode(memory: mmap.mmap) -> Entry:
-  """Views a mapped file as the version that it holds."""
+  """Returns the version in a mapped file; its arrays are views of the file."""
   length = int.from_bytes(memory[:8], 'little')
   header = json.loads(memory[8 : 8 + length])
   arrays = _map_arrays(memory, header.pop('leaves'), _aligned(8 + length))
@@ -73,7 +74,7 @@ def decode(memory: mmap.mmap) -> Entry:
 
 
 def read_header(descriptor: int) -> Entry:
-  """Reads a version without its arrays, however many leaves it has."""
+  """Reads a version without its arrays, in one read of a fixed size."""
   start = os.pread(descriptor, _HEADER_BYTES, 0)
   text = start[8 : start.index(_LEAVES)] + b'}'
   return Entry(**json.loads(text), arrays=())

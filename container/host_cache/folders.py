@@ -1,9 +1,10 @@
-"""Where caches are, which processes use them, and what a crash has left.
+"""Makes, shares and removes the folders of caches.
 
 A cache's folder is named after the identity that a Reverb server draws when it
-starts, so two runs never meet, even if one takes the other's port. Each process
-that uses a folder holds a shared lock on it. The last process to leave removes
-the folder, and the next program on the host removes what a crash has left.
+starts. So two runs never share a cache, even if one takes the other's port.
+Each process that uses a folder holds a shared lock on it. The last process to
+leave removes the folder, and the next program on the host removes what a crash
+has left.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ _CACHE_NAME = re.compile('[0-9a-f]*-[0-9a-f]*')
 
 
 def default_root() -> pathlib.Path:
-  """This user's folder for caches, in memory if the host has such a place."""
+  """Returns this user's folder for caches, in /dev/shm if that is writable."""
   shared = pathlib.Path('/dev/shm')
   is_usable = shared.is_dir() and os.access(shared, os.W_OK)
   parent = shared if is_usable else pathlib.Path(tempfile.gettempdir())
@@ -31,10 +32,11 @@ def default_root() -> pathlib.Path:
 
 
 def sweep(root: pathlib.Path | None = None) -> None:
-  """Removes what crashed programs have left.
+  """Removes the caches that crashed programs have left.
 
   Args:
-    root: The folder that has a folder for each cache; None for this user's.
+    root: The folder that contains the folders of all caches; None for the
+      default one of this user.
   """
   root = root or default_root()
   try:
@@ -47,7 +49,7 @@ def sweep(root: pathlib.Path | None = None) -> None:
   except FileNotFoundError:
     return
   except OSError as error:
-    logging.warning('Left %s as it is: %s.', root, error)
+    logging.warning('Cannot remove old caches from %s: %s.', root, error)
 
 
 def join(
@@ -56,16 +58,19 @@ def join(
   """Opens the folder of a cache, and makes it if this process is the first.
 
   Args:
-    root: The folder that has a folder for each cache; None for this user's.
+    root: The folder that contains the folders of all caches; None for the
+      default one of this user.
     identity: The server's identity.
     table_name: The table's name.
-    address: The server's address; those that were there before it are gone.
+    address: The server's address. Caches of servers that had this address
+      before are retired.
 
   Returns:
-    The root, and the cache's folder, which is locked until it is closed.
+    The root, and the cache's folder, which stays locked until it is closed.
 
   Raises:
-    OSError: this process may not write there, or the folder is another user's.
+    OSError: this process may not write there, or the folder belongs to another
+      user.
   """
   name = f'{identity.hex()}-{table_name.encode().hex()}'
   with contextlib.ExitStack() as stack:
@@ -73,9 +78,7 @@ def join(
     stack.callback(parent.close)
     with locks.root_locked(parent) as is_locked:
       if not is_locked:
-        raise TimeoutError(
-          f'The lock of {parent.path} is held by another process'
-        )
+        raise TimeoutError(f'Another process holds the lock of {parent.path}')
       _sweep(parent)
       folder = own_folder.OwnFolder(name, parent)
       stack.callback(folder.close)
@@ -86,7 +89,7 @@ def join(
 
 
 def leave(root: own_folder.OwnFolder, folder: own_folder.OwnFolder) -> None:
-  """Closes both folders of `join`; the last process removes the cache's."""
+  """Closes the folders of `join`; the last process removes the cache's one."""
   folder.close()
   with (
     contextlib.closing(root),
@@ -104,7 +107,7 @@ def _sweep(root: own_folder.OwnFolder) -> None:
 
 def _remove_if_unused(root: own_folder.OwnFolder, name: str) -> None:
   """Removes a cache that no process has locked; needs the root's lock."""
-  # A file with another kind of name is not this program's.
+  # A file with a name of another form was not made by this program.
   if _CACHE_NAME.fullmatch(name) is None:
     return
   with (
@@ -123,7 +126,7 @@ def _retire_others(
   folder: own_folder.OwnFolder,
   address: str,
 ) -> None:
-  """Retires the caches of servers that were at an address before this one."""
+  """Retires the caches of servers that had the address before this one."""
   mark = f'at-{hashlib.sha256(address.encode()).hexdigest()[:16]}'
   os.close(folder.open(mark, os.O_WRONLY | os.O_CREAT))
   table = name.partition('-')[2]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from container.host_cache import own_folder
 
-# A blocking `flock` knows no deadline, so it is tried this often.
+# Seconds between two tries to lock, since a blocking `flock` has no deadline.
 _POLL_SECONDS = 0.001
 _ROOT_LOCK = '.lock'
 # Whether this thread has the lock of a root.
@@ -28,7 +28,7 @@ def locked(
   Args:
     folder: The folder of the file.
     name: The file's name; the file is made if it is missing.
-    timeout: Seconds to wait for another holder.
+    timeout: Seconds to wait while another process holds the lock.
 
   Yields:
     Whether the lock is held.
@@ -54,12 +54,12 @@ def locked(
 def root_locked(root: own_folder.OwnFolder) -> Iterator[bool]:
   """Holds the lock of all caches in a folder.
 
-  Python may collect a cache while the same thread has the lock, and would wait
-  here for itself. Then the lock is not held, and the next sweep removes what
-  that cache leaves.
+  Python's garbage collector may close a cache while the same thread holds this
+  lock. A wait would then never end, so this yields False, and the next sweep
+  removes the cache.
 
   Args:
-    root: The folder that has a folder for each cache.
+    root: The folder that contains the folders of all caches.
 
   Yields:
     Whether the lock is held.

@@ -1,9 +1,9 @@
-"""Folders of this user alone, in places where every user may write.
+"""Private folders of this user, in folders where every user may write.
 
 In /dev/shm and in the temporary folder, another user may have put a link under
 any name that can be guessed. So no link is followed and no path is looked up
-twice: a folder is opened once and checked, and from then on the files in it are
-named from its descriptor.
+twice. A folder is opened once and checked, and the files in it are then opened
+relative to its descriptor.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OwnFolder:
-  """An open folder that is this user's, and closed to others.
+  """An open folder to which only this user has access.
 
   Attributes:
     path: The folder's path, for its name and for messages.
@@ -31,12 +31,12 @@ class OwnFolder:
 
     Args:
       path: The folder's path, or its name in `parent`.
-      parent: The folder that it is in.
+      parent: The folder that contains it; None if `path` is the whole path.
       make: Whether to make the folder if it does not exist.
 
     Raises:
-      OSError: the folder does not exist and cannot be made, is a link, is
-        another user's, or is open to others.
+      OSError: the folder does not exist and cannot be made, is a link, belongs
+        to another user, or gives other users access.
     """
     within = parent.descriptor if parent else None
     self.path = os.path.join(parent.path, path) if parent else os.fspath(path)
@@ -60,7 +60,7 @@ class OwnFolder:
     return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
 
   def open(self, name: str, flags: int) -> int:
-    """Opens a file of this user's.
+    """Opens a file that belongs to this user.
 
     Args:
       name: The file's name.
@@ -70,7 +70,8 @@ class OwnFolder:
       The file's descriptor.
 
     Raises:
-      OSError: it does not exist, or is a link, another user's, or no file.
+      OSError: the file does not exist, is a link, belongs to another user, or
+        is not a regular file.
     """
     # Without O_NONBLOCK, opening a planted pipe would wait for ever.
     flags |= _NO_LINK | os.O_NONBLOCK
@@ -82,7 +83,7 @@ class OwnFolder:
     return descriptor
 
   def create(self, name: str) -> int:
-    """Makes an empty file in place of any other, and returns its descriptor."""
+    """Removes any old file, makes an empty one; returns its descriptor."""
     self.unlink(name)
     return self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
 

@@ -7,7 +7,7 @@ becomes an ordinary user.
 """
 
 import contextlib
-import encodings.idna  # noqa: F401  For a user who cannot read where it is.
+import encodings.idna  # noqa: F401  An ordinary user may not be able to read it.
 import os
 import pickle
 import socket
