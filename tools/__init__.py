@@ -1,1 +1,1 @@
-"""Set-up and self-checks; these run before any package is installed."""
+"""Set-up and self-checks. They run before any package is installed."""

@@ -1,7 +1,7 @@
-"""Says in one sentence if a program runs outside its environment.
+"""Checks that a program runs in its own Python environment.
 
-It uses the standard library alone, and any Python 3 can run it, since it comes
-before everything else.
+It runs before everything else. So it uses only the standard library, and any
+Python 3 can run it.
 """
 
 import os
@@ -10,12 +10,12 @@ import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Where one of these is missing, the set-up has not been run.
+# If one of these packages is missing, the set-up has not been run.
 _PACKAGES = ('launchpad', 'reverb', 'acme', 'jax', 'tensorflow')
 
 
 def check():
-  """Exits with 2 unless this is Python 3.10 with the packages."""
+  """Exits with code 2 unless this is Python 3.10 with the packages."""
   problem = find_problem()
   if problem:
     sys.stderr.write(problem + '\n')
@@ -23,7 +23,7 @@ def check():
 
 
 def find_problem():
-  """Returns what is wrong, with the command that mends it, or None."""
+  """Returns what is wrong and the command that repairs it, or None."""
   version = '.'.join(map(str, sys.version_info[:2]))
   if version != '3.10':
     return f'This needs Python 3.10 and runs on {version}: {_remedy()}'

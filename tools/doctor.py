@@ -1,6 +1,6 @@
-"""Says what is wrong with this machine or its packages, and what mends it.
+"""Says what is wrong with this machine or its packages, and how to repair it.
 
-It uses the standard library alone, since it must run where nothing is
+It uses only the standard library, since it must run even if no package is
 installed.
 """
 
@@ -16,7 +16,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SETUP = os.path.join(_ROOT, 'setup.cfg')
 _NAME = 'launchpad-rl'
 
-# The modules whose names are not those of their packages, dashes aside.
+# The packages whose module has another name, apart from dashes.
 _MODULES = {
   'dm-acme': 'acme',
   'dm-haiku': 'haiku',
@@ -26,19 +26,19 @@ _MODULES = {
   'grpcio': 'grpc',
   'protobuf': 'google.protobuf',
   'tensorflow-cpu': 'tensorflow',
-  # The part that Acme uses; the whole asks for a newer TensorFlow.
+  # Only the part that Acme uses: the whole module needs a newer TensorFlow.
   'tensorflow-probability': 'tensorflow_probability.substrates.jax',
   'pyyaml': 'yaml',
 }
-# There is no `setup.cfg` where this program is itself an installed package.
+# There is no `setup.cfg` if this program was installed as a package.
 _RENEW = (
   'rm -rf .venv && make setup'
   if os.path.exists(_SETUP)
   else f'install {_NAME} again, with its dependencies'
 )
 _IMPORT_SECONDS = 300
-# Prints a line after each module, so that a crash tells which module it was in.
-# `compat` lets Acme be imported.
+# Prints a line after each module, so that the output shows in which module a
+# crash was. `compat` comes first, since Acme cannot be imported without it.
 _IMPORTER = """
 import importlib, sys
 for name in ['compat', *sys.argv[1:]]:
@@ -65,7 +65,7 @@ def main():
 
 
 def _findings():
-  """Yields tuples: what was looked at, what was found, the remedy or None."""
+  """Yields tuples: what was checked, what was found, and the remedy or None."""
   yield from (_python(), _platform(), _shared_memory(), _disk(), _proxy())
   if _is_python_3_10():
     yield from _packages()
@@ -87,7 +87,8 @@ def _platform():
 
 
 def _shared_memory():
-  # Weights go through Reverb where it is small, so only its lack is an error.
+  # If it is small, weights go through Reverb. So it is an error only if it is
+  # missing.
   if not os.path.isdir('/dev/shm'):
     return '/dev/shm', 'missing', 'mount -t tmpfs tmpfs /dev/shm'
   usage = shutil.disk_usage('/dev/shm')
@@ -101,7 +102,7 @@ def _disk():
 
 
 def _proxy():
-  # gRPC sends even a loopback connection through the proxy, and hangs.
+  # gRPC would send even loopback connections through the proxy, and hang.
   proxies = [n for n in ('http_proxy', 'https_proxy') if os.environ.get(n)]
   exempt = os.environ.get('no_proxy', '').split(',')
   if proxies and not {'localhost', '127.0.0.1'} <= set(exempt):
@@ -111,7 +112,7 @@ def _proxy():
 
 
 def _packages():
-  # Only now, since older versions of Python lack it.
+  # Imported here, since older versions of Python do not have it.
   from importlib import metadata
 
   pins = read_pins()
@@ -142,7 +143,7 @@ def read_pins():
   else:
     from importlib import metadata
 
-    # After a semicolon comes the extra that alone needs a package.
+    # If only an extra needs a package, the extra's name is after a semicolon.
     every = metadata.requires(_NAME)
     requirements = [text for text in every if ';' not in text]
   return dict(requirement.split('==') for requirement in requirements)
@@ -155,9 +156,9 @@ def try_imports(modules):
     modules: the modules' names.
 
   Returns:
-    What went wrong by module, `compat` among them: an empty text where nothing
-    did. If the process dies, the module in which it died and all modules after
-    it have that.
+    The error of each module and of `compat`, by the module's name. It is empty
+    if the import succeeded. If the process dies, the module in which it died
+    and all modules after it have that as their error.
   """
   modules = list(modules)
   try:

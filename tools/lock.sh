@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the lock files; the arguments are the extras of setup.cfg to include.
+# Renews the lock files. The arguments are the extras of setup.cfg to include.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,10 +10,11 @@ compile() {
 }
 
 compile setup.cfg "${@/#/--extra=}" --output-file requirements.lock
-# Apart, since few need it, and it wants an older python-dateutil.
+# In a file of its own, since few users need it, and it needs an older
+# python-dateutil.
 compile setup.cfg --extra=vertex --output-file tools/vertex.lock \
   --constraint <(sed 's/^python-dateutil==[^ ]*/python-dateutil/' requirements.lock)
-# Apart, as an environment of its own has them.
+# In a file of its own, since the docs are built in an environment of their own.
 compile --group docs --output-file tools/docs.lock
-# Apart, since uv must be there before it can install the rest.
+# In a file of its own, since uv is installed first and installs the rest.
 compile - --output-file tools/uv.lock <<<'uv'

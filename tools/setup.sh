@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes .venv from requirements.lock, or returns at once if that was done.
+# Makes .venv from requirements.lock. Returns at once if that has been done.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly PYTHON=.venv/bin/python
-# There while an installation goes on: one that was killed has left it behind.
+# Exists during an installation. An installation that was killed leaves it.
 readonly UNFINISHED=.venv/unfinished
-# Holds `key` as it was when the set-up ended well.
+# Contains the output of `key` from the last set-up that succeeded.
 readonly STAMP=.venv/set-up
 readonly WAIT_SECONDS=1800
 
@@ -15,7 +15,7 @@ main() {
   if is_done; then
     return
   fi
-  # This file is the lock: it needs no cleaning up, and is let go by a kill.
+  # This file is the lock: it needs no clean-up, and a kill releases it.
   exec 9<tools/setup.sh
   flock --wait "$WAIT_SECONDS" 9 ||
     fail "Another set-up of $PWD has been running for $WAIT_SECONDS s: end it," \
@@ -54,7 +54,8 @@ is_done() {
     is_python_3_10 "$PYTHON"
 }
 
-# What a set-up depends on; the folder, as scripts of an environment hold it.
+# Prints a hash of all that a set-up depends on. The folder is part of it, since
+# an environment's scripts contain its path.
 key() {
   {
     cat requirements.lock tools/uv.lock setup.cfg pyproject.toml
@@ -79,7 +80,8 @@ make_environment() {
       'its venv module (python3.10 and python3.10-venv, or pyenv install 3.10)' \
       'so that `python3.10` runs, then repeat this command.'
   say "Making .venv with $python"
-  # The interpreter first, so that half a removal is no usable environment.
+  # The interpreter is removed first, so that an interrupted removal leaves no
+  # usable environment.
   rm -rf .venv/bin
   rm -rf .venv
   mkdir .venv
@@ -91,7 +93,7 @@ make_environment() {
 find_python() {
   local root candidate
   local candidates=(python3.10 python3 python)
-  # pyenv's commands work only where a version is chosen; its folders always do.
+  # pyenv's commands work only if a version is chosen, so its folders are tried.
   for root in "${PYENV_ROOT:-}" "${HOME:-}/.pyenv" \
     "$(pyenv root 2>/dev/null || true)"; do
     candidates+=("$root"/versions/3.10*/bin/python3.10)
@@ -114,11 +116,11 @@ if sys.version_info[:2] != (3, 10) or usable != ("CPython", "x86_64"):
 print(sys._base_executable)'
 }
 
-# Has uv fetch a CPython 3.10, or find the one that it fetched before.
+# Makes uv fetch a CPython 3.10, or find the one that it fetched before.
 fetch_python() {
   local uv scratch
   scratch=$(mktemp -d)
-  # Expanded now, since `scratch` is gone when the shell exits.
+  # Expanded now, since `scratch` is no longer set when the shell exits.
   # shellcheck disable=SC2064
   trap "rm -rf '$scratch'" EXIT
   if ! uv=$(command -v uv); then
@@ -137,8 +139,8 @@ install_packages() {
   # An environment that uv made has no pip.
   "$PYTHON" -m ensurepip >/dev/null
   if "${install[@]}" --quiet --require-hashes --requirement tools/uv.lock; then
-    # Many a container forbids Python to write bytecode, and each process would
-    # compile all it imports.
+    # Many containers forbid Python to write bytecode. Without the compilation
+    # here, each process would compile all modules that it imports.
     install=(.venv/bin/uv pip install --compile-bytecode --python "$PYTHON")
   else
     say 'uv cannot be had here: pip installs the packages, which takes longer'

@@ -1,12 +1,13 @@
 """The agents that `launch.py --agent` knows, each described in its own file.
 
-To add one, write its file, which describes it as `AGENT`, and put its name into
-`AGENTS`; `shared.description` says what a description has. An agent that is
-more than Acme's parts put together is a folder: its `__init__.py` describes it,
-and its `parts.py`, which is imported later, may import Acme at the top.
+To add an agent, write a file that describes it as `AGENT`, and add its name to
+`AGENTS`. `shared.description` says what a description contains. An agent that
+does more than put Acme's parts together is a folder: its `__init__.py`
+describes it. Its `parts.py` is imported later, so it may import Acme at the
+top.
 
-An agent of one's own that is not in this folder is named
-`module:package.module`. That module has an `AGENT` too.
+A user's own agent need not be in this folder: its name is
+`module:package.module`, and that module has an `AGENT` too.
 """
 
 import dataclasses
@@ -30,8 +31,8 @@ AGENTS = (
   'value_dice',
   'ail',
 )
-# What the parts of most agents import, for processes that are forked from one
-# which has imported it.
+# The modules that the parts of most agents import. A process that has imported
+# them is forked into the run's tasks.
 _IMPORTED_BY_PARTS = (
   'acme.agents.jax.actors',
   'acme.datasets',
@@ -49,7 +50,7 @@ def find(name: str) -> description.Agent:
     name: one of `AGENTS`, or `module:package.module`.
 
   Raises:
-    OwnCodeError: the module of one's own raised.
+    OwnCodeError: the user's own module raised an error.
     ValueError: there is no such agent.
   """
   if _is_own(name):
@@ -72,12 +73,12 @@ def make_config(name: str, settings: str = '') -> description.Config:
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
-    settings: fields that differ from their defaults, as `overrides.apply` takes
-      them.
+    settings: the fields that differ from their defaults, in the form that
+      `overrides.apply` takes.
 
   Raises:
-    OwnCodeError: the code of an agent of one's own raised.
-    ValueError: there is no such agent, or it cannot have such settings.
+    OwnCodeError: the code of a user's own agent raised an error.
+    ValueError: there is no such agent, or it refuses these settings.
   """
   agent = find(name)
   called = f'{_module_name(name)}.AGENT'
@@ -127,12 +128,12 @@ def make_parts(
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.
-    environment_spec: what the agent observes and how it acts.
-    config: the agent's settings, from `make_config`; None is their defaults.
+    environment_spec: the specs of the environment.
+    config: the agent's settings, from `make_config`. None means the defaults.
     demonstrations: the episodes to imitate, for an agent that needs them.
 
   Raises:
-    OwnCodeError: the code of an agent of one's own raised.
+    OwnCodeError: the code of a user's own agent raised an error.
     ValueError: there is no such agent, or it cannot act in such an environment.
   """
   # Late, since it imports Acme.
@@ -161,7 +162,7 @@ def make_dataset_factory(
   config: description.Config,
   demonstrations: description.Demonstrations,
 ) -> Callable[[], Iterator[Any]]:
-  """Returns what makes the batches of an agent that learns offline.
+  """Returns a function that makes the batches of an agent that learns offline.
 
   Args:
     name: one of `AGENTS`, or `module:package.module`.

@@ -2,8 +2,8 @@
 
 Ho and Ermon, 2016, https://arxiv.org/abs/1606.03476; Kostrikov et al., 2019,
 https://arxiv.org/abs/1809.02925. A discriminator learns to tell the agent's
-transitions from recorded ones, and SAC learns to be taken for them. For
-continuous actions in [-1, 1].
+transitions from recorded ones, and SAC learns to deceive it. For continuous
+actions in [-1, 1].
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ class Config(sac.Config):
     discriminator_learning_rate: step size of the discriminator's optimizer,
       Adam.
     entropy_coefficient: weight of the discriminator's entropy in its loss.
-    num_episodes: number of episodes to imitate, the last that were recorded.
+    num_episodes: number of episodes to imitate: the last ones recorded.
   """
 
   discriminator_learning_rate: limits.NonNegative = 3e-4
@@ -41,7 +41,7 @@ def make_parts(
 
   sac_builder = acme_sac.SACBuilder(
     sac.make_acme_config(environment_spec, config),
-    # Both learners count the same steps; one of them logs.
+    # Both learners count the same steps, so only one of them logs.
     logger_fn=loggers.NoOpLogger,
   )
   builder = ail.AILBuilder(
@@ -89,11 +89,14 @@ def _make_networks(spec: description.EnvironmentSpec, config: Config):
 
 
 def make_dataset(config: Config, demonstrations: description.Demonstrations):
-  """Yields all recorded transitions as the agent's, the last to imitate.
+  """Yields batches for the offline program.
+
+  All recorded transitions stand for the agent's own. Those of the last episodes
+  are also the ones to imitate.
 
   Args:
     config: the agent's settings.
-    demonstrations: the recorded episodes, of which the last are imitated.
+    demonstrations: the recorded episodes.
   """
   from acme.agents.jax.ail import learning
 

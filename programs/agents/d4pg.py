@@ -1,7 +1,7 @@
 """D4PG (Barth-Maron et al., 2018, https://arxiv.org/abs/1804.08617).
 
-For continuous actions in [-1, 1]. The critic knows returns between `vmin` and
-`vmax`, which must span those of the environment.
+For continuous actions in [-1, 1]. The critic represents returns between `vmin`
+and `vmax`, so the environment's returns must be between them.
 """
 
 import dataclasses
@@ -15,10 +15,10 @@ class Config(off_policy.Config):
 
   Attributes:
     sigma: standard deviation of the noise that actors add to their actions.
-    vmin: the least discounted return that the critic can tell.
-    vmax: the greatest discounted return that the critic can tell.
-    num_atoms: number of returns that the critic tells apart, from `vmin` to
-      `vmax`.
+    vmin: the least discounted return that the critic can represent.
+    vmax: the greatest discounted return that the critic can represent.
+    num_atoms: number of atoms of the critic's distribution of returns, from
+      `vmin` to `vmax`.
     target_update_period: gradient steps between updates of the targets.
   """
 

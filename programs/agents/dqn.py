@@ -15,8 +15,8 @@ class Config(off_policy.Config):
   """Settings of DQN.
 
   Attributes:
-    epsilon: how often an actor takes a random action, from 0 to 1.
-    max_abs_reward: rewards are clipped to this, above and below 0.
+    epsilon: probability that an actor takes a random action.
+    max_abs_reward: rewards are clipped to at most this absolute value.
     target_update_period: gradient steps between updates of the target.
   """
 
@@ -52,7 +52,7 @@ def make_parts(
     eval_policy_factory=lambda network: dqn.default_behavior_policy(
       network, 0.0
     ),
-    # Acme's learner has its variables under any name, its actor asks for this.
+    # Acme's actor asks for this name, and its learner accepts any name.
     variable_names=('',),
   )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from programs import agents
 from programs.agents.shared import description, overrides
 
-# A line such as `    tau: share of the weights` of a class' docstring.
+# The first line of an attribute in a docstring: `  tau: share of the weights`.
 _ATTRIBUTE = re.compile(r'^  (\w+): ')
 
 
@@ -19,7 +19,7 @@ class AgentRow(NamedTuple):
   """An agent's line in the table of agents.
 
   Attributes:
-    name: what `--agent` takes.
+    name: the value of `--agent`.
     actions: the kinds of actions that it takes, such as 'continuous'.
     observations: the kinds of observations that it takes, or 'any'.
     learns_from: where its experience comes from.
@@ -35,10 +35,10 @@ class SettingRow(NamedTuple):
   """A setting's line in the table of an agent's settings.
 
   Attributes:
-    name: what `--config` takes.
+    name: the setting's name in `--config`.
     type: the type of its values, such as 'float'.
-    default: its value if it is not set, as `--config` takes it.
-    meaning: what it is, in a few words.
+    default: its value if it is not set, as it is written in `--config`.
+    meaning: its description, from the `Attributes:` of its class.
   """
 
   name: str

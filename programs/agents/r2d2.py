@@ -18,16 +18,18 @@ class Config:
       the last of them.
     learning_rate: step size of the optimizer, Adam.
     batch_size: sequences in the batch of a gradient step.
-    discount: factor on a reward for each step until it comes.
+    discount: discount factor of each step.
     burn_in_length: steps at a sequence's start that only warm up the LSTM.
-    trace_length: steps of a sequence that are learned from.
+    trace_length: steps of a sequence that the loss covers.
     sequence_period: steps between the starts of two sequences.
-    samples_per_insert: how often a sequence is learned from; 0 sets no limit.
+    samples_per_insert: how often each sequence is sampled on average; 0 sets no
+      limit.
     min_replay_size: sequences in replay before learning starts.
     max_replay_size: sequences that replay keeps.
     target_update_period: gradient steps between updates of the target.
-    n_step: rewards that are summed before the value function takes over.
-    num_epsilons: number of rates of random actions; an episode draws one.
+    n_step: number of rewards that are summed before bootstrapping.
+    num_epsilons: number of different rates of random actions; each episode
+      draws one of them.
   """
 
   hidden_layer_sizes: limits.LayerSizes = (64, 64)

@@ -1,7 +1,7 @@
 """Soft Actor-Critic (Haarnoja et al., 2018, https://arxiv.org/abs/1812.05905).
 
-For continuous actions in [-1, 1]: Acme's builder and networks, with settings
-that solve Pendulum in about 7,000 steps.
+For continuous actions in [-1, 1]. The builder and the networks are Acme's. With
+the default settings it solves Pendulum in about 7,000 steps.
 """
 
 import dataclasses
@@ -14,8 +14,8 @@ class Config(off_policy.Config):
   """Settings of SAC.
 
   Attributes:
-    tau: share of the critics' weights that their targets take up at each
-      gradient step.
+    tau: how far the targets' weights move towards the learned ones at each
+      gradient step, from 0 to 1.
   """
 
   tau: limits.Share = 0.005

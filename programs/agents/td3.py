@@ -13,9 +13,10 @@ class Config(off_policy.Config):
   """Settings of TD3.
 
   Attributes:
-    tau: share of the weights that the targets take up at each gradient step.
+    tau: how far the targets' weights move towards the learned ones at each
+      gradient step, from 0 to 1.
     sigma: standard deviation of the noise that actors add to their actions.
-    delay: gradient steps of the critics for one of the policy.
+    delay: number of the critics' gradient steps for each one of the policy.
   """
 
   tau: limits.Share = 0.005

@@ -1,7 +1,7 @@
 """ValueDice (Kostrikov et al., 2020, https://arxiv.org/abs/1912.05032).
 
-Imitates recorded episodes, for continuous actions in [-1, 1], without any
-reward: it matches the distribution of states and actions.
+Imitates recorded episodes without any reward: it matches their distribution of
+states and actions. For continuous actions in [-1, 1].
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ class Config(off_policy.Config):
     alpha: share of the replay in the mixture with the demonstrations.
     policy_reg_scale: weight of the policy's orthogonal regularisation.
     nu_reg_scale: weight of the critic's gradient penalty.
-    num_episodes: number of episodes to imitate, the last that were recorded.
+    num_episodes: number of episodes to imitate: the last ones recorded.
   """
 
   policy_learning_rate: limits.NonNegative = 1e-4

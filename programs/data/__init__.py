@@ -1,1 +1,1 @@
-"""Recorded episodes: written, read, and learned from."""
+"""Writes recorded episodes, reads them, and makes batches to learn from."""

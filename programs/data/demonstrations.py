@@ -18,14 +18,14 @@ _MINARI = 'minari:'
 
 @dataclasses.dataclass(frozen=True)
 class Demonstrations:
-  """Recorded episodes, of which an agent imitates the last.
+  """Recorded episodes. An agent imitates the last ones.
 
-  It does not imitate those with the highest returns, since these are often the
-  episodes that began in the easiest states.
+  It does not choose the episodes with the highest returns, since these often
+  began in the easiest states.
 
   Attributes:
     source: the directory of a run with `--record`, or `minari:` and the id of a
-      dataset.
+      Minari dataset.
     environment_spec: the spec of the environment that was recorded.
     seed: decides the order in which transitions are drawn.
   """
@@ -38,12 +38,13 @@ class Demonstrations:
     """Returns the transitions of the newest episodes.
 
     Args:
-      num_episodes: number of episodes; fewer are returned if fewer were
-        recorded. None is all of them.
+      num_episodes: number of episodes. If fewer were recorded, all of them are
+        returned. None means all episodes.
 
     Returns:
-      Nests of [n, ...], of the spec's dtypes, for n transitions in all. The
-      discount is the environment's: 0 where it came to an end, and else 1.
+      One `Transition` whose leaves are arrays of [n, ...] with the spec's
+      dtypes, where n is the number of transitions of all these episodes. The
+      discount is the environment's: 0 where an episode terminated, otherwise 1.
 
     Raises:
       ValueError: no episodes were recorded, or they come from another
@@ -60,10 +61,12 @@ class Demonstrations:
   ) -> Iterator[types.Transition]:
     """Yields batches for ever, drawn uniformly and with replacement.
 
+    The episodes are read when the first batch is asked for.
+
     Args:
-      batch_size: number of transitions in each batch of [batch_size, ...].
+      batch_size: number of transitions in each batch, whose leaves are arrays
+        of [batch_size, ...].
       num_episodes: number of newest episodes to draw from, or None for all.
-        They are read when the first batch is asked for.
     """
     random = np.random.default_rng(self.seed)
     transitions = self.load(num_episodes)
@@ -76,7 +79,7 @@ class Demonstrations:
 def replay_samples(
   config: Any, demonstrations: Demonstrations
 ) -> Iterator[reverb.ReplaySample]:
-  """Yields batches of transitions as replay would, with equal priorities.
+  """Yields batches of transitions in replay's form, with equal priorities.
 
   Args:
     config: an agent's config, which has a `batch_size`.

@@ -20,16 +20,16 @@ def to_transitions(
   rewards: np.ndarray,
   discounts: np.ndarray,
 ) -> types.Transition:
-  """Returns the n transitions of an episode.
+  """Returns the n transitions of an episode of n steps.
 
   Args:
-    source: names the episode, for the error.
+    source: the episode's name, for the error.
     spec: the spec of the environment that the episode must come from.
     observations: arrays of [n + 1, ...], one for each leaf of the spec's
-      observations, in their order.
+      observations, in the order of the leaves.
     actions: arrays of [n, ...], one for each leaf of the spec's actions.
-    rewards: float[n].
-    discounts: float[n], 0 where the environment came to an end, and else 1.
+    rewards: float[n], the steps' rewards.
+    discounts: float[n], 0 where the episode terminated, otherwise 1.
 
   Raises:
     ValueError: the episode comes from another environment, or has a value that
@@ -72,7 +72,7 @@ def _to_nest(
 
 def _check_finite(source: str, name: str, nest: Any) -> None:
   for leaf in tree.flatten(nest):
-    # Nearly always it is finite, which one look at all steps tells.
+    # All steps are checked at once first, since they are nearly always finite.
     if finite.find(leaf) is not None:
       step = next(i for i, x in enumerate(leaf) if finite.find(x) is not None)
       raise ValueError(

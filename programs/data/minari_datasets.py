@@ -1,4 +1,4 @@
-"""Minari's datasets (https://minari.farama.org) of Gymnasium's environments."""
+"""Reads Minari's datasets (https://minari.farama.org) of Gymnasium."""
 
 import importlib.util
 import math
@@ -22,8 +22,8 @@ def read_episodes(
   Args:
     dataset_id: the dataset's name, such as 'mujoco/hopper/expert-v0'.
     spec: the spec of the environment, as `programs.environments` makes it.
-    num_episodes: number of episodes; fewer are returned if the dataset has
-      fewer. None is all of them.
+    num_episodes: number of episodes. If the dataset has fewer, all of them are
+      returned. None means all episodes.
 
   Raises:
     ValueError: the dataset is not on this machine, or comes from another
@@ -39,7 +39,7 @@ def read_episodes(
     dataset = minari.load_dataset(dataset_id)
   except FileNotFoundError as e:
     raise ValueError(
-      f'minari:{dataset_id} is not on this machine; fetch it by '
+      f'minari:{dataset_id} is not on this machine; fetch it with '
       f'`minari download {dataset_id}`'
     ) from e
   newest = dataset.episode_indices[-num_episodes if num_episodes else None :]
@@ -67,7 +67,7 @@ def _to_transitions(dataset, episode, spec) -> types.Transition:
 def _leaves(space: gymnasium.Space, values, spec) -> list[np.ndarray]:
   """Returns arrays in the form that `environments.adapt` gives them.
 
-  Arrays of other shapes and kinds than the spec's stay as they are; they are
+  If an array's shape or kind differs from the spec's, it stays as it is, and is
   refused later.
   """
   found = tree.flatten(spaces.to_arrays(space, values))

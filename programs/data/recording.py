@@ -1,4 +1,4 @@
-"""Writes a file for each episode for `launch.py --record`, and reads them."""
+"""Writes the episodes of `launch.py --record` to files, and reads the files."""
 
 import io
 import os
@@ -20,9 +20,10 @@ _FOLDER = 'episodes'
 
 
 class Recorder(observers.EnvLoopObserver):
-  """Writes each episode of an environment loop into a file of its own.
+  """Writes each episode of an environment loop to its own file.
 
-  A file gets its name when it is whole, so that a kill leaves no torn file.
+  A file gets its name only when it is complete, so a killed process leaves no
+  torn file.
   """
 
   def __init__(self, run_dir: str | pathlib.Path):
@@ -37,7 +38,7 @@ class Recorder(observers.EnvLoopObserver):
     self._folder = pathlib.Path(run_dir) / _FOLDER
     self._folder.mkdir(parents=True, exist_ok=True)
     self._patience = patience.Patience(
-      f'an episode in {self._folder}', 'episodes are left out until it can'
+      f'an episode in {self._folder}', 'episodes are left out until it works'
     )
 
   def observe_first(
@@ -83,8 +84,8 @@ def read_episodes(
   Args:
     run_dir: the directory of the run.
     spec: the spec of the environment that the run recorded.
-    num_episodes: number of episodes; fewer are returned if fewer were recorded.
-      None is all of them.
+    num_episodes: number of episodes. If fewer were recorded, all of them are
+      returned. None means all episodes.
 
   Raises:
     ValueError: no episodes were recorded, or they come from another
@@ -93,7 +94,7 @@ def read_episodes(
   paths = sorted((pathlib.Path(run_dir) / _FOLDER).glob('*.npz'))
   if not paths:
     raise ValueError(
-      f'{run_dir} holds no recorded episodes; a run with --record records them'
+      f'{run_dir} has no recorded episodes; a run with --record records them'
     )
   newest = paths[-num_episodes:] if num_episodes else paths
   return [_read(path, spec) for path in newest]
@@ -106,7 +107,7 @@ def _read(path: pathlib.Path, spec: specs.EnvironmentSpec) -> types.Transition:
     reward, discount = arrays['reward/0'], arrays['discount/0']
   except Exception as e:  # A damaged file may raise anything.
     reason = f'{type(e).__name__}: {e}'
-    raise ValueError(f'{path} is no recorded episode: {reason}') from e
+    raise ValueError(f'{path} is not a recorded episode: {reason}') from e
 
   def leaves(name: str) -> list[np.ndarray]:
     return [a for key, a in arrays.items() if key.startswith(f'{name}/')]

@@ -3,11 +3,12 @@
   gym:CartPole-v1                    Gymnasium, also Atari, Box2D and MuJoCo
   dm_control:cartpole:swingup        the DeepMind Control Suite
   bsuite:catch/0                     bsuite
-  module:package.module:factory      one's own
+  module:package.module:factory      the user's own
 
-What stands before the first colon is the family: a module of this package that
-has `check(name)` and `make(name, seed)`, where the name is what comes after the
-colon. To add one, write its file, and put its name into `_FAMILIES`.
+The part before the first colon is the family: a module of this package with
+functions `check(name)` and `make(name, seed)`. They take the part after the
+colon as `name`. To add a family, write its file, and add its name to
+`_FAMILIES`.
 """
 
 import contextlib
@@ -45,12 +46,13 @@ class _Factory:
 
 
 def make_environment_factory(name: str) -> Callable[[int], dm_env.Environment]:
-  """Returns what an actor calls, in its own process, with a seed.
+  """Returns a function that makes an environment from a seed.
 
-  It takes a uint32 that decides the environment's random numbers, and returns a
-  new environment, in the form that agents take (see `adapt`). It raises
-  `UnknownEnvironmentError` if the name means no environment, and
-  `UnfitEnvironmentError` if no agent can use the environment.
+  Each actor calls the function in its own process. The seed is a uint32 that
+  decides the environment's random numbers. The new environment has the form
+  that agents take (see `adapt`). The function raises `UnknownEnvironmentError`
+  if there is no environment of that name, and `UnfitEnvironmentError` if no
+  agent can use the environment.
 
   Args:
     name: family and name, such as 'gym:Pendulum-v1'.
@@ -59,17 +61,18 @@ def make_environment_factory(name: str) -> Callable[[int], dm_env.Environment]:
 
 
 def check_environment(name: str) -> None:
-  """Checks that a name means an environment that is installed.
+  """Checks that an environment of a name is installed.
 
-  Makes no environment, so that the launcher can ask before all else.
+  It makes no environment, so the launcher can call it before all else.
 
   Args:
     name: family and name, such as 'gym:Pendulum-v1'.
 
   Raises:
-    OwnCodeError: the module of one's own that has the environment raised.
-    UnknownEnvironmentError: it means none; the message is one sentence with the
-      nearest names, or with the command that installs what is missing.
+    OwnCodeError: the user's own module of the environment raised an error.
+    UnknownEnvironmentError: there is no such environment. The message is one
+      sentence with the nearest names, or with the command that installs the
+      missing package.
   """
   rendering.use_no_screen()
   family, rest = _split(name)
@@ -77,7 +80,7 @@ def check_environment(name: str) -> None:
 
 
 def adapt(environment: dm_env.Environment) -> dm_env.Environment:
-  """Returns an environment in the form of agents; see `adapter`."""
+  """Returns an environment in the form that agents take; see `adapter`."""
   # Late, so that `check_environment` need not wait for Acme's imports.
   from programs.environments import adapter
 
@@ -85,14 +88,16 @@ def adapt(environment: dm_env.Environment) -> dm_env.Environment:
 
 
 def try_out(environment: dm_env.Environment) -> None:
-  """Takes one step, which shows what does not fit; see `adapter.try_out`."""
+  """Takes a step to find values that do not fit; see `adapter.try_out`."""
   from programs.environments import adapter
 
   adapter.try_out(environment)
 
 
 def own_code(name: str) -> contextlib.AbstractContextManager[None]:
-  """Marks what an environment raises as its own, apart from our refusals.
+  """Marks errors that an environment's own code raises as `OwnCodeError`.
+
+  The errors in `environments.errors` pass as they are.
 
   Args:
     name: family and name, for the error's text; see `own_modules.own_code`.

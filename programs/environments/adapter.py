@@ -1,4 +1,4 @@
-"""Brings any environment to the form that agents take, and checks each step."""
+"""Adapts any environment to the form that agents take; checks each step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,12 +22,13 @@ class AdaptedEnvironment(wrappers.EnvironmentWrapper):
     int8, uint8, int16 and int32 stay as they are; other integers become int32,
     or float32 if their bounds are wider than int32.
   - Rewards and discounts are float32, and scalars if they have one element.
-  - Continuous actions with bounds are float32[n] in [-1, 1], whatever their
-    shape and dtype, and clipped. A bounded integer that is alone in its array,
-    of whatever shape, is a choice that counts from 0.
+  - Continuous actions with bounds become float32[n] in [-1, 1], whatever their
+    shape and dtype. The agent's actions are clipped to that range. A bounded
+    integer action becomes a choice that counts from 0, if its array has one
+    element.
 
   Each step of the environment is checked against its specs: structure and shape
-  must be the specified ones, and no value may be lost by the change of dtype.
+  must be the specified ones, and the change of dtype must not lose any value.
   Values outside the bounds pass, since only networks use the bounds.
   """
 
@@ -35,7 +36,8 @@ class AdaptedEnvironment(wrappers.EnvironmentWrapper):
     """Wraps an environment.
 
     Raises:
-      UnfitEnvironmentError: no agent can take what a spec describes.
+      UnfitEnvironmentError: no agent can take the values that a spec
+        describes.
     """
     super().__init__(environment)
     self._observations = _Values('observation', environment.observation_spec())
@@ -85,13 +87,13 @@ class AdaptedEnvironment(wrappers.EnvironmentWrapper):
 
 
 def try_out(environment: dm_env.Environment) -> None:
-  """Resets an environment and takes a step, which shows what does not fit.
+  """Resets an environment and takes a step, to find values that do not fit.
 
   Args:
     environment: an `AdaptedEnvironment`.
 
   Raises:
-    UnfitEnvironmentError: a value is not what its spec says.
+    UnfitEnvironmentError: a value does not fit its spec.
   """
   environment.reset()
   actions = environment.action_spec()
@@ -116,7 +118,8 @@ class _Values:
     Args:
       name: what the values are, such as 'observation', for errors.
       spec: the environment's nest of specs.
-      adapt: makes a converted value's spec from the environment's and a name.
+      adapt: makes the spec of converted values from the environment's spec and
+        a name.
     """
     self._name = name
     self.spec = tree.map_structure_with_path(
@@ -129,7 +132,7 @@ class _Values:
     ]
 
   def convert(self, value: Any) -> Any:
-    """Returns a nest of arrays, each as its spec in `spec` says."""
+    """Returns a nest of arrays that fit the specs in `spec`."""
     try:
       parts = tree.flatten_up_to(self.spec, value, check_types=False)
     except (TypeError, ValueError) as e:
@@ -145,7 +148,10 @@ class _Values:
 
 
 class _TooGreatError(errors.UnfitEnvironmentError, finite.NonFiniteError):
-  """A value would become infinite; it is left out if infinite values are."""
+  """A value is too great for float32, and would become infinite.
+
+  Code that leaves out infinite values leaves out this one, too.
+  """
 
 
 def _join(name: str, path: tuple[Any, ...]) -> str:
@@ -181,7 +187,7 @@ def _convert_leaf(value: Any, spec: specs.Array, name: str) -> np.ndarray:
 
 
 def _is_same(array: np.ndarray, cast: np.ndarray) -> bool:
-  # Of floats, only those count that are no longer finite, and these are rare.
+  # Only floats that are no longer finite count as lost, and these are rare.
   is_float = cast.dtype == np.float32
   return bool(is_float and np.isfinite(cast).all()) or _kept(array, cast).all()
 

@@ -20,9 +20,11 @@ def check(name: str) -> None:
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
-  """Returns the environment; `name` is a bsuite id, `seed` a uint32.
+  """Returns the environment with the id's settings and the given seed.
 
-  It has the id's settings, except for the seed, which most ids leave open.
+  Args:
+    name: a bsuite id, such as 'catch/0'.
+    seed: a uint32, for environments that take a seed.
   """
   check(name)
   from compat import bsuite_internals

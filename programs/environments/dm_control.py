@@ -19,9 +19,11 @@ def check(name: str) -> None:
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
-  """Returns the environment; `name` is 'domain:task', `seed` a uint32.
+  """Returns the environment, with its observations joined to one vector.
 
-  The task's observations are flattened and joined to one vector.
+  Args:
+    name: 'domain:task', such as 'cartpole:swingup'.
+    seed: a uint32.
   """
   check(name)
   import compat  # noqa: F401
@@ -36,5 +38,5 @@ def make(name: str, seed: int) -> dm_env.Environment:
     task_kwargs={'random': seed},
     environment_kwargs={'flat_observation': True},
   )
-  # The flat observation is still the one entry of a dict.
+  # The flat observation is still in a dict, as its only entry.
   return wrappers.ConcatObservationWrapper(environment)

@@ -1,4 +1,4 @@
-"""What is wrong with an environment or its name, in one sentence each."""
+"""Errors that say what is wrong with an environment or its name."""
 
 import difflib
 import importlib.util
@@ -23,7 +23,7 @@ def nearest(name: str, names: Iterable[str], prefix: str = '') -> str:
   Args:
     name: the name that was asked for.
     names: all names that exist.
-    prefix: what stands before each name where it is typed.
+    prefix: the text that a user types before each name.
   """
   found = difflib.get_close_matches(name, list(names), n=3, cutoff=0)
   return ', '.join(prefix + n for n in found)

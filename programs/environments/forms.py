@@ -1,4 +1,7 @@
-"""Specs as agents take them: of a few dtypes, and with actions of two forms."""
+"""Changes specs to the form that agents take.
+
+That form has a few dtypes only, and two forms of actions.
+"""
 
 import math
 from collections.abc import Callable
@@ -9,14 +12,14 @@ from dm_env import specs
 
 from programs.environments import errors
 
-# A range as wide as this, such as float32's own, stands for no bounds.
+# Bounds as far apart as this, such as float32's, count as no bounds.
 _NO_RANGE = 1e30
-# A range of this many integers, or more, means numbers rather than choices.
+# Integers with this many possible values or more are numbers, not choices.
 _MAX_CHOICES = 2**16
-# The integers that every part of the program keeps as they are.
+# The integer dtypes that every part of the program supports.
 _KEPT_INTEGERS = ('int8', 'uint8', 'int16', 'int32')
 
-# From an agent's action to the environment's.
+# A function from an agent's action to the environment's action.
 ToAction = Callable[[Any], np.ndarray]
 
 
@@ -26,14 +29,14 @@ def is_numeric(dtype: np.dtype) -> bool:
 
 
 def observation(spec: specs.Array, name: str) -> specs.Array:
-  """Returns an observation's spec, of the dtype that agents take it in.
+  """Returns an observation's spec, with the dtype that agents take.
 
   Args:
-    spec: the environment's.
+    spec: the environment's spec.
     name: what the values are, such as 'observation', for the error.
 
   Raises:
-    UnfitEnvironmentError: the values are no numbers.
+    UnfitEnvironmentError: the values are not numbers.
   """
   if not isinstance(spec, specs.Array):
     raise errors.UnfitEnvironmentError(
@@ -58,14 +61,14 @@ def _fits(spec: specs.Array, dtype: np.dtype) -> bool:
 
 
 def number(spec: specs.Array, name: str) -> specs.Array:
-  """Returns a reward's or a discount's spec: a float32 scalar if possible.
+  """Returns the spec of a reward or discount: a float32 scalar if possible.
 
   Args:
-    spec: the environment's.
+    spec: the environment's spec.
     name: what the values are, such as 'reward', for the error.
 
   Raises:
-    UnfitEnvironmentError: the values are no numbers.
+    UnfitEnvironmentError: the values are not numbers.
   """
   spec = _with_dtype(observation(spec, name), np.dtype(np.float32))
   if spec.shape == () or math.prod(spec.shape) != 1:
@@ -96,12 +99,13 @@ def _with_dtype(spec: specs.Array, dtype: np.dtype) -> specs.Array:
 
 
 def action(spec: specs.Array) -> tuple[specs.Array, ToAction]:
-  """Returns an action's spec for agents, and the way back.
+  """Returns an action's spec for agents, and a function to convert actions.
 
-  An action that no agent here takes, such as several integers, keeps its shape.
+  If no agent here takes such actions, for example several integers, the action
+  keeps its shape.
 
   Args:
-    spec: the environment's.
+    spec: the environment's spec.
 
   Returns:
     The spec of the agent's action, and a function from the agent's action to
@@ -138,7 +142,7 @@ def _scaled_action(
   def to_action(agents_action: Any) -> np.ndarray:
     share = (np.clip(np.asarray(agents_action, float), -1, 1) + 1) / 2
     scaled = low + share.reshape(spec.shape) * (high - low)
-    # By rounding, a sum may lie just outside the bounds.
+    # Because of rounding, a sum may be just outside the bounds.
     return np.clip(scaled, low, high).astype(spec.dtype)
 
   shape = (math.prod(spec.shape),)

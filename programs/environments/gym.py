@@ -11,13 +11,14 @@ from gymnasium.envs import registration
 from programs import own_modules
 from programs.environments import errors, spaces
 
-# By the start of an entry point: modules that are needed, and their extra.
+# Keys: how an entry point starts. Values: the modules that its environments
+# need, and the extra in setup.cfg that installs them.
 _EXTRAS = {
   'ale_py': (('ale_py', 'cv2'), 'atari'),
   'gymnasium.envs.box2d': (('Box2D', 'pygame'), 'box2d'),
   'gymnasium.envs.mujoco': (('mujoco', 'imageio'), 'mujoco'),
 }
-# The entry points of Gymnasium's own environments, and of Atari's, start so.
+# The entry points of Gymnasium's and Atari's environments start with these.
 _NOT_OWN = ('gymnasium.', 'ale_py')
 _STACKED_FRAMES = 4
 
@@ -25,21 +26,20 @@ _STACKED_FRAMES = 4
 class GymnasiumEnvironment(dm_env.Environment):
   """A Gymnasium environment with dm_env's interface.
 
-  An episode that ends because it is over (terminated) has discount 0 at its
-  last step; one that is cut off (truncated) has discount 1 there, so that
-  agents go on to bootstrap from it.
+  If an episode is terminated, the discount of its last step is 0. If it is
+  truncated, the discount of its last step is 1, so that agents bootstrap there.
   """
 
   def __init__(self, environment: gymnasium.Env, seed: int):
     """Wraps an environment.
 
     Args:
-      environment: the environment, which has not been reset so far.
+      environment: the environment. It must not have been reset yet.
       seed: a uint32 for its first reset and for its action space. Later resets
         continue with the same random numbers, so that episodes differ.
 
     Raises:
-      ValueError: a space is of a kind that specs cannot describe.
+      ValueError: specs cannot describe a space of this kind.
     """
     self._environment = environment
     self._seed = seed
@@ -103,7 +103,9 @@ class GymnasiumEnvironment(dm_env.Environment):
 
 
 def _parts(method: str, names: Sequence[str], result: Any) -> tuple[Any, ...]:
-  """Returns a method's result, which has other parts in older Gym.
+  """Returns a method's result as a tuple, and checks its number of parts.
+
+  Environments for older versions of Gym return another number of parts.
 
   Args:
     method: the method's name, for the error.
@@ -111,7 +113,7 @@ def _parts(method: str, names: Sequence[str], result: Any) -> tuple[Any, ...]:
     result: what the environment's method returned.
 
   Raises:
-    UnfitEnvironmentError: it has not as many parts.
+    UnfitEnvironmentError: the number of parts is wrong.
   """
   is_several = isinstance(result, tuple | list)
   if not is_several or len(result) != len(names):
@@ -127,20 +129,25 @@ def check(name: str) -> None:
   """Raises `UnknownEnvironmentError` unless Gymnasium can make `name`.
 
   Args:
-    name: an id such as 'CartPole-v1', or 'package:Id-v0' where importing the
+    name: an id such as 'CartPole-v1', or 'package:Id-v0' if importing the
       package registers the id.
   """
   _find_spec(name)
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
-  """Returns the environment; `name` as for `check`, `seed` a uint32.
+  """Returns the environment.
 
-  Atari games have the usual preprocessing: every 4th frame, in grey, of 84x84
-  pixels, each the maximum of two frames; up to 30 no-ops at the start; and the
-  last 4 frames as uint8[84, 84, 4]. A lost life does not end an episode.
-  Rewards are the game's own, so that returns are scores. Agents clip them if
-  they have to: Acme's DQN, IMPALA and R2D2 have settings for it.
+  Atari games get the usual preprocessing. An agent sees every 4th frame, in
+  grey and of 84x84 pixels, as the maximum of two frames. An observation is the
+  last 4 of these frames: uint8[84, 84, 4]. An episode starts with up to 30
+  no-ops. A lost life does not end it. Rewards are the game's own, so returns
+  are scores. Agents may clip them: Acme's DQN, IMPALA and R2D2 have settings
+  for that.
+
+  Args:
+    name: the name that `check` takes.
+    seed: a uint32.
   """
   spec = _find_spec(name)
   kwargs = {}
@@ -153,7 +160,7 @@ def make(name: str, seed: int) -> dm_env.Environment:
   try:
     environment = gymnasium.make(spec, **kwargs)
   except (ImportError, gymnasium.error.Error) as e:
-    # An error that one's own environment raises is no wrong name.
+    # If a user's own environment raises an error, its name is not wrong.
     if not _module(spec).startswith(_NOT_OWN):
       raise
     raise errors.UnknownEnvironmentError(
@@ -216,7 +223,7 @@ def _preprocess_atari(environment: gymnasium.Env) -> gymnasium.Env:
   height_width = environment.observation_space.shape[1:]
   return gymnasium.wrappers.TransformObservation(
     environment,
-    # Acme's networks expect the frames where images have their channels.
+    # Acme's networks expect the frames on the axis of the channels.
     lambda frames: np.ascontiguousarray(np.moveaxis(frames, 0, -1)),
     gymnasium.spaces.Box(0, 255, (*height_width, _STACKED_FRAMES), np.uint8),
   )

@@ -1,4 +1,4 @@
-"""Environments of one's own, named by the function that makes them."""
+"""The user's own environments, named by the functions that make them."""
 
 import inspect
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def check(name: str) -> None:
 
 
 def make(name: str, seed: int) -> dm_env.Environment:
-  """Returns what the factory makes.
+  """Returns the environment that the factory makes.
 
   Args:
     name: 'package.module:factory'. The factory may be a class; it returns a
@@ -25,8 +25,8 @@ def make(name: str, seed: int) -> dm_env.Environment:
       exactly one parameter without a default.
 
   Raises:
-    UnknownEnvironmentError: there is no such factory, or it returns something
-      else.
+    UnknownEnvironmentError: there is no such factory, or it does not return an
+      environment.
   """
   factory = _find_factory(name)
   required = [

@@ -10,16 +10,18 @@ _FRAMES_PER_SECOND = 30.0
 
 
 def picture(environment: dm_env.Environment) -> np.ndarray:
-  """Returns what an environment looks like now: uint8[height, width, 3].
+  """Returns a picture of an environment's state: uint8[height, width, 3].
 
   Args:
-    environment: made by an environment factory, and reset since.
+    environment: an environment from an environment factory. It must have been
+      reset.
 
   Raises:
-    CannotRenderError: it cannot be drawn, or not on this machine.
+    CannotRenderError: the environment cannot be drawn, or this machine cannot
+      draw it.
   """
   try:
-    if hasattr(environment, 'physics'):  # It is the Control Suite's.
+    if hasattr(environment, 'physics'):  # It is from the Control Suite.
       image = environment.physics.render(_HEIGHT, _WIDTH, camera_id=0)
     else:
       image = environment.render()
@@ -28,14 +30,14 @@ def picture(environment: dm_env.Environment) -> np.ndarray:
   image = np.asarray(image)
   if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
     raise errors.CannotRenderError(
-      'it cannot be drawn: its render() gives no uint8[height, width, 3]'
+      'it cannot be drawn: its render() does not return uint8[height, width, 3]'
     )
   return image
 
 
 def frames_per_second(environment: dm_env.Environment) -> float:
-  """Returns how many steps of an environment are a second of its time."""
-  if hasattr(environment, 'control_timestep'):  # It is the Control Suite's.
+  """Returns the number of an environment's steps in a second of its time."""
+  if hasattr(environment, 'control_timestep'):  # It is from the Control Suite.
     return 1 / environment.control_timestep()
   metadata = getattr(environment, 'metadata', {})
   return float(metadata.get('render_fps') or _FRAMES_PER_SECOND)

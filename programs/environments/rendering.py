@@ -5,11 +5,12 @@ import os
 
 
 def use_no_screen() -> None:
-  """Has SDL and MuJoCo render off-screen, unless the user has chosen for them.
+  """Makes SDL and MuJoCo render off-screen, unless the user chose otherwise.
 
-  Must run before either is imported. MuJoCo's own first choice, GLFW, aborts
-  the process if the machine has no display. Where no off-screen library is
-  installed, 'disable' makes rendering raise an exception, and stepping works.
+  It must run before either of them is imported. MuJoCo's own first choice is
+  GLFW, which aborts the process if the machine has no display. If no off-screen
+  library is installed, the choice 'disable' makes rendering raise an exception,
+  but the environment can take steps.
   """
   os.environ.setdefault('SDL_VIDEODRIVER', 'dummy')
   if 'MUJOCO_GL' in os.environ:

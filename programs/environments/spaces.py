@@ -17,7 +17,7 @@ def to_spec(space: spaces.Space, name: str):
     name: what the values are, such as 'action', for the specs and for errors.
 
   Raises:
-    UnfitEnvironmentError: the space, or one inside it, is of another kind.
+    UnfitEnvironmentError: the space, or a space inside it, is of another kind.
   """
   if isinstance(space, spaces.Dict):
     return {k: to_spec(s, f'{name}/{k}') for k, s in space.spaces.items()}
@@ -66,7 +66,7 @@ def to_arrays(space: spaces.Space, value, name: str = 'observation'):
       for i, s in enumerate(space.spaces)
     )
   if isinstance(space, spaces.Discrete):
-    # A DiscreteArray counts from 0, a Discrete space from its `start`.
+    # A DiscreteArray counts from 0, but a Discrete space from its `start`.
     value = value - space.start
   return np.asarray(value)
 
@@ -76,12 +76,12 @@ def _part(value, key, name: str):
     return value[key]
   except (IndexError, KeyError, TypeError) as e:
     raise errors.UnfitEnvironmentError(
-      f'the {name} has no part {key!r}, and its space does'
+      f'the {name} has no part {key!r}, but its space has'
     ) from e
 
 
 def to_action(space: spaces.Space, action):
-  """Returns a nest of arrays as a space's value: the inverse of `to_arrays`."""
+  """Returns a space's value from a nest of arrays; reverses `to_arrays`."""
   if isinstance(space, spaces.Dict):
     return {k: to_action(s, action[k]) for k, s in space.spaces.items()}
   if isinstance(space, spaces.Tuple):
@@ -90,6 +90,6 @@ def to_action(space: spaces.Space, action):
     return space.dtype.type(action) + space.start
   action = np.asarray(action, space.dtype)
   if isinstance(space, spaces.Box):
-    # By rounding, a scaled action may lie just outside the bounds.
+    # Because of rounding, a scaled action may be just outside the bounds.
     return np.asarray(np.clip(action, space.low, space.high))
   return action

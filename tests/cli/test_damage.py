@@ -176,7 +176,7 @@ def test_no_text_of_a_run_directory_commands_a_terminal(command, run_dir):
 def test_a_file_that_is_no_recording_is_one_sentence(tmp_path, content):
   (tmp_path / 'episodes').mkdir()
   (tmp_path / 'episodes' / '1.npz').write_bytes(content)
-  with pytest.raises(ValueError, match='1.npz is no recorded episode'):
+  with pytest.raises(ValueError, match='1.npz is not a recorded episode'):
     recording.read_episodes(str(tmp_path), None, None)
 
 
@@ -184,7 +184,7 @@ def test_a_recording_of_objects_is_not_unpickled(tmp_path):
   (tmp_path / 'episodes').mkdir()
   array = np.array([_Bomb()], object)
   np.savez(tmp_path / 'episodes' / '1.npz', **{'reward/0': array})
-  with pytest.raises(ValueError, match='1.npz is no recorded episode'):
+  with pytest.raises(ValueError, match='1.npz is not a recorded episode'):
     recording.read_episodes(str(tmp_path), None, None)
 
 

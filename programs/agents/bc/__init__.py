@@ -17,7 +17,7 @@ class Config:
     hidden_layer_sizes: units in each hidden layer of the policy's network.
     learning_rate: step size of the optimizer, Adam.
     batch_size: transitions in the batch of a gradient step.
-    num_episodes: number of episodes to imitate, the last that were recorded.
+    num_episodes: number of episodes to imitate: the last ones recorded.
   """
 
   hidden_layer_sizes: limits.LayerSizes = (64, 64)

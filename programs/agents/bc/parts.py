@@ -20,9 +20,9 @@ from programs.agents.shared import description, networks, spaces
 
 
 class _Builder:
-  """A `programs.builders.Builder`: Acme's learner, actors that record nothing.
+  """A `programs.builders.Builder` with Acme's learner for BC.
 
-  Actors are for the evaluators alone.
+  Its actors record nothing: only the evaluators use them.
   """
 
   def __init__(self, config: description.Config, loss: acme_bc.Loss):
@@ -45,7 +45,7 @@ class _Builder:
     return None
 
   def make_dataset_iterator(self, replay_client: reverb.Client) -> Iterator:
-    raise NotImplementedError('BC has no actors, and so no replay.')
+    raise NotImplementedError('BC has no actors, so it has no replay.')
 
   def make_actor(
     self,
@@ -103,7 +103,15 @@ def make(
 
 
 def _log_probability(logits: jax.Array, action: jax.Array) -> jax.Array:
-  """Returns float32[batch] of float32[batch, actions] and int[batch]."""
+  """Returns the log probabilities of actions.
+
+  Args:
+    logits: float32[batch, actions].
+    action: int[batch], the chosen actions.
+
+  Returns:
+    float32[batch, 1].
+  """
   return jnp.take_along_axis(
     jax.nn.log_softmax(logits), action[:, None], axis=-1
   )
@@ -122,7 +130,11 @@ def _networks_action(network: networks_lib.FeedForwardNetwork):
 def _make_network(
   spec: specs.EnvironmentSpec, config: description.Config
 ) -> networks_lib.FeedForwardNetwork:
-  """Returns a network to logits of discrete or to continuous actions."""
+  """Returns a network from observations to actions.
+
+  Its output is float32[batch, actions]: the logits of discrete actions, or
+  continuous actions in [-1, 1].
+  """
 
   def forward(observation):
     torso = networks.Torso(spec.observations, config.hidden_layer_sizes)

@@ -1,7 +1,7 @@
 """Double Q-learning (https://arxiv.org/abs/1509.06461), for discrete actions.
 
-Van Hasselt et al., 2015. The agent to copy for one's own: `parts` has all that
-it is made of, and this file describes it.
+Van Hasselt et al., 2015. To write your own agent, copy this one: `parts` has
+all its parts, and this file describes it.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ class Config(off_policy.Config):
   """Settings of DDQN.
 
   Attributes:
-    epsilon: how often an actor takes a random action, from 0 to 1.
+    epsilon: probability that an actor takes a random action.
     target_update_period: gradient steps between updates of the target.
   """
 

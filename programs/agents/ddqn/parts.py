@@ -1,8 +1,8 @@
-"""All that DDQN is made of: loss, learner, builder and network.
+"""All parts of DDQN: its loss, learner, builder and network.
 
-Nothing here comes from one of Acme's agents: a builder of the later form makes
-the parts that the program's processes ask for, from Acme's adders, replay and
-generic actor.
+Nothing here comes from one of Acme's agents. The builder uses Acme's adders,
+replay and generic actor. It has the later form of Acme's builders, and makes
+these parts for the program's processes:
 
   replay server   make_replay_tables
   actor           make_policy, make_adder, make_actor
@@ -31,14 +31,15 @@ from acme.utils import counting, loggers
 
 from programs.agents.shared import description, networks
 
-# From parameters, key and float32[...] observation to an action.
+# A function of parameters, a random key and one observation, which returns an
+# action.
 Policy = Callable[[hk.Params, jax.Array, Any], jax.Array]
 
 _TABLE = 'transitions'
 
 
 class State(NamedTuple):
-  """All that a learner keeps when it is restarted."""
+  """The learner's state, which a checkpoint saves."""
 
   params: hk.Params
   target_params: hk.Params
@@ -49,7 +50,7 @@ class State(NamedTuple):
 def make_loss(
   network: networks_lib.FeedForwardNetwork, config: description.Config
 ) -> Callable[[hk.Params, hk.Params, types.Transition], jax.Array]:
-  """Returns Huber's loss of the errors of `rlax.double_q_learning`."""
+  """Returns the loss function: the mean Huber loss of the TD errors."""
 
   def loss(params, target_params, batch):
     errors = jax.vmap(rlax.double_q_learning)(
@@ -125,7 +126,7 @@ class Learner(core.Learner):
 
 
 class Builder:
-  """Makes the parts: a `programs.builders.Builder`."""
+  """Makes DDQN's parts; it is a `programs.builders.Builder`."""
 
   def __init__(self, config: description.Config):
     self._config = config
@@ -138,7 +139,8 @@ class Builder:
     limiter = reverb.rate_limiters.SampleToInsertRatio(
       samples_per_insert,
       config.min_replay_size,
-      # How far the ratio may be off, so that neither side waits at each step.
+      # The ratio may be off by this much, so that neither the actors nor the
+      # learner waits at each step.
       error_buffer=0.1 * samples_per_insert * config.min_replay_size,
     )
     return [
@@ -199,7 +201,7 @@ class Builder:
     adder: adders.Adder | None = None,
   ) -> actors.GenericActor:
     def select_action(params, observation, key):
-      """An actor's step; what it carries to the next is a random key."""
+      """Takes an actor's step; the actor's state is its random key."""
       key, policy_key = jax.random.split(key)
       return policy(params, policy_key, observation), key
 

@@ -1,7 +1,7 @@
 """IMPALA (Espeholt et al., 2018, https://arxiv.org/abs/1802.01561).
 
-For discrete actions. Policy and value share an LSTM, whose state travels with
-each sequence; V-trace corrects for the age of the weights that acted.
+For discrete actions. Policy and value share an LSTM. Each sequence carries the
+LSTM's state at its start. V-trace corrects for the age of the actors' weights.
 """
 
 import dataclasses
@@ -18,11 +18,11 @@ class Config:
       the last of them.
     learning_rate: step size of the optimizer, Adam.
     batch_size: sequences in the batch of a gradient step.
-    sequence_length: steps of a sequence.
-    discount: factor on a reward for each step until it comes.
+    sequence_length: number of steps in a sequence.
+    discount: discount factor of each step.
     entropy_cost: weight of the policy's entropy in the loss.
     baseline_cost: weight of the value's error in the loss.
-    max_gradient_norm: norm to which greater gradients are scaled down.
+    max_gradient_norm: gradients with a greater norm are scaled down to it.
   """
 
   hidden_layer_sizes: limits.LayerSizes = (64, 64)

@@ -1,4 +1,4 @@
-"""IMPALA's builder, actor and networks, which change or replace Acme's."""
+"""IMPALA's builder, actor and networks, in place of Acme's."""
 
 from typing import NamedTuple
 
@@ -21,9 +21,10 @@ class _ActorState(NamedTuple):
   """What an actor carries from one step to the next.
 
   Attributes:
-    random_key: from which the next action's key is split.
+    random_key: the key from which the next action's key is split.
     core_state: the LSTM's state after the step.
-    logits: float32[actions] of the step's action; replay keeps them.
+    logits: float32[actions], the policy's logits at the step; replay keeps
+      them.
     core_state_before: the LSTM's state before the step; replay keeps it.
   """
 
@@ -34,9 +35,10 @@ class _ActorState(NamedTuple):
 
 
 class _Builder(impala_builder.IMPALABuilder):
-  """Acme's builder, whose actors take new weights for each sequence.
+  """Acme's builder, but actors fetch new weights for each sequence.
 
-  Acme's wait for 1,000 steps, which is longer than a small problem takes.
+  Acme's actors fetch new weights every 1,000 steps. A small problem may be
+  solved before that.
   """
 
   def __init__(
@@ -91,7 +93,7 @@ def make(
 def _make_actor_core(
   recurrent: impala_networks.IMPALANetworks, spec: specs.EnvironmentSpec
 ) -> actor_core.ActorCore:
-  """Returns pure functions that act as Acme's own actor for IMPALA does."""
+  """Returns an actor core that acts as Acme's own actor for IMPALA does."""
 
   def init(random_key):
     key, random_key = jax.random.split(random_key)
@@ -125,7 +127,7 @@ def _make_networks(
       lambda: _PolicyAndValue(spec.actions.num_values),
     )
 
-  # The actor's observations and the loss' sequences have no axis for a batch.
+  # The actor's observations and the loss's sequences have no batch axis.
   def forward(observation, state):
     batched = utils.add_batch_dim((observation, state))
     return utils.squeeze_batch_dim(network()(*batched))

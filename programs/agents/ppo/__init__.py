@@ -1,7 +1,8 @@
 """PPO (Schulman et al., 2017, https://arxiv.org/abs/1707.06347).
 
-On-policy, for discrete actions and for continuous ones in [-1, 1]. Actors wait
-in a short queue, so that the learner's batches are of recent weights.
+On-policy, for discrete actions and for continuous ones in [-1, 1]. The queue
+between actors and learner is short, and actors wait while it is full. So the
+learner's batches come from recent weights.
 """
 
 import dataclasses
@@ -17,13 +18,14 @@ class Config:
     hidden_layer_sizes: units in each hidden layer, the same for the policy's
       and for the value's network.
     learning_rate: step size of the optimizer, Adam.
-    unroll_length: steps of a trajectory.
+    unroll_length: number of steps in a trajectory.
     batch_size: trajectories in the batch of a learner step.
     num_minibatches: number of parts that a batch is cut into.
     num_epochs: passes over a batch.
-    discount: factor on a reward for each step until it comes.
+    discount: discount factor of each step.
     gae_lambda: lambda of generalised advantage estimation, from 0 to 1.
-    clipping_epsilon: how far the policy moves in a learner step.
+    clipping_epsilon: the ratio of new to old action probabilities is clipped
+      to 1 plus or minus this.
     entropy_cost: weight of the policy's entropy in the loss.
     value_cost: weight of the value's error in the loss.
   """

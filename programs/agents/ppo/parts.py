@@ -1,4 +1,4 @@
-"""PPO's builder and networks, which change or replace Acme's."""
+"""PPO's builder and networks, in place of Acme's."""
 
 from collections.abc import Iterator
 
@@ -18,8 +18,8 @@ from programs.agents.shared import description, networks, spaces
 class _Builder(acme_ppo.PPOBuilder):
   """Acme's builder, but actors do not run ahead of the learner.
 
-  Neither the queue nor what is on its way to the learner holds much more than
-  a batch.
+  The queue holds little more than one batch, and so does the learner's
+  prefetching.
   """
 
   def __init__(self, config: acme_ppo.PPOConfig):

@@ -1,7 +1,8 @@
-"""What is said of an agent: once, in its own file, as an `Agent`.
+"""The description of an agent, which each agent's file contains: an `Agent`.
 
-An agent's file is read by `launch.py list`, and to tell a wrong setting. Both
-should be quick, and Acme takes seconds to import: that is left to `make_parts`.
+`launch.py list` and the check of the settings import the agents' files. Both
+should be quick, and Acme takes seconds to import. So an agent's file imports
+Acme only in `make_parts`.
 """
 
 import dataclasses
@@ -9,18 +10,19 @@ import enum
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-# `acme.specs.EnvironmentSpec`, whose module imports all of Acme.
+# Stands for `acme.specs.EnvironmentSpec`, whose module imports all of Acme.
 EnvironmentSpec = Any
-# The `Config` of an agent's own file.
+# Stands for the `Config` of an agent's file.
 Config = Any
-# `programs.data.demonstrations.Demonstrations`, which imports Acme too.
+# Stands for `programs.data.demonstrations.Demonstrations`, whose module imports
+# Acme too.
 Demonstrations = Any
 
 
 class Actions(enum.Enum):
   """The kinds of actions that an agent may take."""
 
-  # float32[n] in [-1, 1], as `programs.environments` makes them.
+  # float32[n] in [-1, 1]; `programs.environments` scales actions to this form.
   CONTINUOUS = 'continuous'
   # One integer, counted from 0.
   DISCRETE = 'discrete'
@@ -29,13 +31,13 @@ class Actions(enum.Enum):
 class Observations(enum.Enum):
   """The kinds of observations that an agent may take."""
 
-  # Floats of one axis.
+  # An array of floats with one axis.
   VECTOR = 'vector'
-  # Numbers of three axes.
+  # An array of numbers with three axes.
   IMAGE = 'image'
   # A dict or tuple of several arrays.
   NESTED = 'nested'
-  # A single array of another dtype than a vector's or of other axes.
+  # A single array with another dtype or number of axes.
   OTHER = 'other'
 
 
@@ -58,7 +60,7 @@ class LearnsFrom(enum.Enum):
 
   @property
   def has_actors(self) -> bool:
-    """Whether actors of its own can bring its experience."""
+    """Whether it can learn from its own actors."""
     return self is not LearnsFrom.DEMONSTRATIONS
 
   @property
@@ -68,7 +70,7 @@ class LearnsFrom(enum.Enum):
 
   @property
   def needs_demonstrations(self) -> bool:
-    """Whether it cannot do without episodes to imitate."""
+    """Whether it needs episodes to imitate."""
     return self in (
       LearnsFrom.ACTORS_AND_DEMONSTRATIONS,
       LearnsFrom.DEMONSTRATIONS,
@@ -77,14 +79,17 @@ class LearnsFrom(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class AgentParts:
-  """What an agent brings to an `ExperimentConfig`, which has the same fields.
+  """The agent's fields of an `ExperimentConfig`, by the same names.
 
   Attributes:
     builder: an Acme builder of either form; see `programs.builders`.
     network_factory: makes the networks from the environment's spec.
-    policy_factory: makes the actors' policy; None asks the builder.
-    eval_policy_factory: makes the evaluators' policy; None takes the actors'.
-    variable_names: what actors ask the learner's `get_variables` for.
+    policy_factory: makes the actors' policy from the networks. If it is None,
+      the builder makes the policies.
+    eval_policy_factory: makes the evaluators' policy from the networks. If it
+      is None, evaluators use the actors' policy.
+    variable_names: the names that actors give to the learner's
+      `get_variables`.
   """
 
   builder: Any
@@ -96,20 +101,21 @@ class AgentParts:
 
 @dataclasses.dataclass(frozen=True)
 class Agent:
-  """Describes an agent. Each agent's file has one, as `AGENT`.
+  """Describes an agent. Each agent's file has one, named `AGENT`.
 
   Attributes:
-    config_type: the dataclass of its settings, of which each has a default.
-    make_parts: makes its parts from an environment's spec, a config and, if it
-      needs demonstrations, those.
-    actions: the kinds of actions that it takes. None says nothing of them, and
-      then none are refused.
-    observations: the kinds of observations that it takes, or None likewise.
+    config_type: the dataclass of its settings. Each of them has a default.
+    make_parts: makes its parts from an environment's spec, a config and, if the
+      agent needs them, demonstrations.
+    actions: the kinds of actions that it takes. If it is None, no actions are
+      refused.
+    observations: the kinds of observations that it takes. If it is None, no
+      observations are refused.
     learns_from: where its experience comes from.
-    check_config: raises `ValueError` for settings that do not go together. What
-      one setting alone must keep, its type says; see `shared.limits`.
+    check_config: raises `ValueError` for settings that do not go together. The
+      limits of a single setting are in its type; see `shared.limits`.
     make_dataset: makes the batches of the offline program from a config and
-      demonstrations. None makes them look like samples from replay.
+      demonstrations. If it is None, the batches look like samples from replay.
   """
 
   config_type: type[Config]

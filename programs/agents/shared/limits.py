@@ -2,9 +2,9 @@
 
   sigma: limits.NonNegative = 0.1
 
-is a float, and `--config=sigma=-1` is refused in one sentence before anything
-heavy is imported. What Reverb refuses beyond that, `programs.replay_tables`
-finds.
+is a float that cannot be negative. `--config=sigma=-1` is refused in one
+sentence, before anything heavy is imported. `programs.replay_tables` finds the
+values that only Reverb refuses.
 """
 
 import inspect
@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-# Acme's agents let the number of samples be off by this share.
+# Acme's agents let the ratio of samples to inserts be off by this share.
 _TOLERANCE = 0.1
 
 
@@ -21,8 +21,8 @@ class Limit(NamedTuple):
   """A condition on a setting's value.
 
   Attributes:
-    is_kept: tells whether a value meets the condition.
-    otherwise: says what is wrong with other values: the end of a sentence that
+    is_kept: returns whether a value meets the condition.
+    otherwise: what is wrong with other values. It is the end of a sentence that
       begins with the setting and its value.
   """
 
@@ -82,10 +82,13 @@ def limits_of(config_type: type) -> dict[str, tuple[Limit, ...]]:
 
 
 def check(config: Any) -> None:
-  """Raises `ValueError`, which names the setting, if a limit is not kept.
+  """Checks the limits of all settings.
 
   Args:
     config: a dataclass.
+
+  Raises:
+    ValueError: a setting does not keep its limits; the message names it.
   """
   for name, limits in limits_of(type(config)).items():
     value = getattr(config, name)
@@ -97,16 +100,18 @@ def check(config: Any) -> None:
 def check_replay(
   min_size: int, max_size: int, samples_per_insert: float, cause: str
 ) -> None:
-  """Checks that neither actors nor learner would wait for ever for replay.
+  """Checks that replay makes neither actors nor learner wait for ever.
 
   Args:
-    min_size: items in replay before learning starts.
-    max_size: items that replay keeps.
-    samples_per_insert: how often an item is sampled; 0 sets no limit.
-    cause: the settings that decide `samples_per_insert`, with their values.
+    min_size: number of items in replay before learning starts.
+    max_size: number of items that replay keeps at most.
+    samples_per_insert: how often an item is sampled on average; 0 sets no
+      limit.
+    cause: the settings that decide `samples_per_insert`, with their values, for
+      the error.
 
   Raises:
-    ValueError: actors or learner would wait for ever.
+    ValueError: the actors or the learner would wait for ever.
   """
   if min_size > max_size:
     raise ValueError(
@@ -115,7 +120,8 @@ def check_replay(
     )
   if not samples_per_insert:
     return
-  # Reverb's buffer must hold a step of either side, or both might wait.
+  # Reverb's error buffer must have room for one insert and for one sample.
+  # Otherwise actors and learner might wait for each other.
   step = max(1.0, 1 / samples_per_insert)
   needed = math.ceil(step / _TOLERANCE - 1e-6)
   if min_size < needed:

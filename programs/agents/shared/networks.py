@@ -1,4 +1,4 @@
-"""Networks for vectors and for images alike."""
+"""Networks that several agents use, for vectors and for images."""
 
 from typing import Any
 
@@ -15,22 +15,22 @@ from acme.jax import utils
 from programs.agents.shared import spaces
 
 _IMAGE_RANK = 3
-# A range as wide as this, such as int32's, is no bound.
+# Bounds as far apart as this, such as int32's, count as no bounds.
 _NO_RANGE = 2.0**31
 
 
 class Torso(hk.Module):
-  """Makes features of observations: by convolutions if they are images."""
+  """Makes features of observations. Images go through convolutions."""
 
   def __init__(self, observations: Any, hidden_layer_sizes: tuple[int, ...]):
     """Makes the layers.
 
     Args:
       observations: the spec, or nest of specs, of the observations. A single
-        one of three axes is an image; `spaces.channels_axis` says where its
-        channels are, and its values are between the spec's bounds.
-      hidden_layer_sizes: units in each layer. An image has only the last of
-        these layers, after the convolutions.
+        array with three axes is an image; `spaces.channels_axis` finds its
+        channels, and its values are between the spec's bounds.
+      hidden_layer_sizes: units in each layer. For an image, only the last of
+        these layers is made, after the convolutions.
     """
     super().__init__(name='torso')
     shape = getattr(observations, 'shape', ())
@@ -39,7 +39,11 @@ class Torso(hk.Module):
     self._sizes = hidden_layer_sizes
 
   def __call__(self, observation: Any) -> jax.Array:
-    """Returns float32[batch, features] of a nest of [batch, ...]."""
+    """Returns features, float32[batch, features].
+
+    Args:
+      observation: a nest of arrays of [batch, ...].
+    """
     if self._is_image:
       features = networks_lib.AtariTorso()(pixels(self._spec, observation))
       return jax.nn.relu(hk.Linear(self._sizes[-1])(features))
@@ -51,10 +55,10 @@ def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
   """Returns float32[batch, height, width, channels], scaled to [0, 1].
 
   Args:
-    spec: the spec of an image, with its channels first or last. Without bounds,
-      an image of 8 bits is scaled by what its dtype holds, and any other stays
-      as it is.
-    images: a batch of such images, of [batch, ...].
+    spec: the spec of one image, with its channels on the first or last axis. If
+      it has no bounds, an 8-bit image is scaled by the range of its dtype, and
+      any other image keeps its values.
+    images: a batch of such images, [batch, ...].
   """
   low, high = _range(spec)
   pixels = (images.astype(jnp.float32) - low) / (high - low)
@@ -64,7 +68,7 @@ def pixels(spec: specs.Array, images: jax.Array) -> jax.Array:
 
 
 def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the least and the greatest values, or 0 and 1 without bounds."""
+  """Returns the least and greatest values; they are 0 and 1 without bounds."""
   low, high = 0.0, 1.0
   if isinstance(spec, specs.BoundedArray):
     low, high = spec.minimum, spec.maximum
@@ -73,7 +77,7 @@ def _range(spec: specs.Array) -> tuple[np.ndarray, np.ndarray]:
   low, high = np.float32(low), np.float32(high)
   with np.errstate(over='ignore'):
     width = np.broadcast_to(high - low, spec.shape)
-  # A value that never changes stays as it is, like one without bounds.
+  # If both bounds are the same, the value stays as it is, as without bounds.
   has_range = (width > 0) & (width < _NO_RANGE)
   return np.where(has_range, low, 0), np.where(has_range, high, 1)
 
@@ -85,7 +89,7 @@ def feed_forward(
 
   Args:
     spec: the spec of the environment whose observations the network takes.
-    forward: a function of a nest of [batch, ...] observations.
+    forward: a function of observations, which are a nest of [batch, ...].
   """
   network = hk.without_apply_rng(hk.transform(forward))
   observation = utils.add_batch_dim(utils.zeros_like(spec.observations))
@@ -97,7 +101,14 @@ def feed_forward(
 def action_values(
   spec: specs.EnvironmentSpec, hidden_layer_sizes: tuple[int, ...]
 ) -> networks_lib.FeedForwardNetwork:
-  """Returns a network from observations to float32[batch, actions] values."""
+  """Returns a network from observations to action values.
+
+  Its output is float32[batch, actions].
+
+  Args:
+    spec: the spec of the environment.
+    hidden_layer_sizes: units in each layer of the torso.
+  """
 
   def values(observation):
     torso = Torso(spec.observations, hidden_layer_sizes)
@@ -119,9 +130,9 @@ class Recurrent(hk.Module):
 
     Args:
       observations: the spec, or nest of specs, of the observations.
-      hidden_layer_sizes: units in each layer of the torso; the LSTM is as wide
-        as the last of them.
-      head: makes the head, a function of float32[batch, features].
+      hidden_layer_sizes: units in each layer of the torso. The LSTM has as many
+        units as the last of them.
+      head: makes the head, which is a function of float32[batch, features].
     """
     super().__init__(name='recurrent')
     self._torso = Torso(observations, hidden_layer_sizes)
@@ -133,13 +144,23 @@ class Recurrent(hk.Module):
     return self._core.initial_state(batch_size)
 
   def __call__(self, observation: Any, state: hk.LSTMState) -> tuple[Any, Any]:
-    """Returns outputs and the next state, from a nest of [batch, ...]."""
+    """Returns the head's outputs and the LSTM's next state.
+
+    Args:
+      observation: a nest of arrays of [batch, ...].
+      state: the LSTM's state before the step.
+    """
     features, state = self._core(self._torso(observation), state)
     return self._head(features), state
 
   def unroll(self, observations: Any, state: hk.LSTMState) -> tuple[Any, Any]:
-    """Returns outputs and the last state, from a nest of [time, batch, ...]."""
-    # What comes from replay is another type of namedtuple.
+    """Returns the head's outputs at all steps and the LSTM's last state.
+
+    Args:
+      observations: a nest of arrays of [time, batch, ...].
+      state: the LSTM's state before the first step.
+    """
+    # A state from replay is a namedtuple of another type.
     state = hk.LSTMState(*state)
     features = hk.BatchApply(self._torso)(observations)
     features, state = hk.dynamic_unroll(self._core, features, state)

@@ -11,14 +11,14 @@ class Config:
   """Settings that all of these agents have.
 
   Attributes:
-    hidden_layer_sizes: units in each hidden layer, the same in each network.
+    hidden_layer_sizes: units in each hidden layer, the same for all networks.
     learning_rate: step size of the optimizer, Adam.
     batch_size: transitions in the batch of a gradient step.
-    discount: factor on a reward for each step until it comes.
-    gradient_steps_per_step: gradient steps for each step of an environment.
+    discount: discount factor of each step.
+    gradient_steps_per_step: gradient steps for each environment step.
     min_replay_size: transitions in replay before learning starts.
     max_replay_size: transitions that replay keeps.
-    n_step: rewards that are summed before the value function takes over.
+    n_step: number of rewards that are summed before bootstrapping.
   """
 
   hidden_layer_sizes: limits.LayerSizes = (64, 64)
@@ -32,11 +32,11 @@ class Config:
 
   @property
   def samples_per_insert(self) -> float:
-    """How often a transition is sampled: Acme counts this, not steps."""
+    """How often each transition is sampled; Acme's configs ask for this."""
     return self.batch_size * self.gradient_steps_per_step
 
   def for_acme(self) -> dict[str, Any]:
-    """Returns the settings that all of Acme's configs have, by Acme's names."""
+    """Returns the settings that all of Acme's configs have, by their names."""
     return {
       'batch_size': self.batch_size,
       'discount': self.discount,
@@ -48,7 +48,7 @@ class Config:
 
 
 def check(config: Config) -> None:
-  """Raises `ValueError` if actors and learner would wait for each other."""
+  """Raises `ValueError` if actors or learner would wait for ever."""
   limits.check_replay(
     config.min_replay_size,
     config.max_replay_size,

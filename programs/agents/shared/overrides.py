@@ -1,4 +1,4 @@
-"""An agent's settings from a text: `learning_rate=3e-4,n_step=3`."""
+"""Reads an agent's settings from a text: `learning_rate=3e-4,n_step=3`."""
 
 import ast
 import dataclasses
@@ -20,10 +20,10 @@ def apply(config: Config, text: str) -> Config:
   Args:
     config: a dataclass.
     text: items of the form `field=value`, with commas in between. Values are
-      written as in Python; a string of one word needs no quotes.
+      written as in Python. A string of one word needs no quotes.
 
   Raises:
-    OwnCodeError: the config's own code raised.
+    OwnCodeError: the code of a user's own config raised an error.
     ValueError: the text is not of that form, a field does not exist, or a value
       is not of the field's type.
   """
@@ -66,7 +66,13 @@ def _value(name: str, text: str, kind: Any) -> Any:
 
 
 def _check_sense(name: str, value: Any, has_limits: bool) -> None:
-  """Raises `ValueError` for a number that hardly any setting can have."""
+  """Raises `ValueError` for a number that makes no sense for a setting.
+
+  Args:
+    name: the setting's name.
+    value: the setting's value.
+    has_limits: whether the setting's type has limits, which are checked later.
+  """
   if isinstance(value, float) and not math.isfinite(value):
     raise ValueError(f'{name} is a number, not {value}')
   # A whole number counts something, unless its type says otherwise.

@@ -1,4 +1,4 @@
-"""Whether an agent takes an environment's actions and observations."""
+"""Checks that an agent takes an environment's actions and observations."""
 
 import enum
 import math
@@ -23,16 +23,17 @@ def is_discrete(actions: specs.Array) -> bool:
 
 
 def channels_axis(shape: tuple[int, ...]) -> int:
-  """Returns which axis of an image has its channels: 0, the first, or -1.
+  """Returns the axis of an image's channels: 0 for the first, -1 for the last.
 
-  An axis of up to four elements does, the last one if both are so short.
-  Otherwise the first axis does if it is the shortest, and else the last.
+  It is an axis of up to four elements: the last axis rather than the first if
+  both are so short. If neither is, it is the first axis if that is the shortest
+  of all, and otherwise the last.
 
   Args:
     shape: the lengths of the image's three axes.
 
   Raises:
-    ValueError: only the middle axis can have them.
+    ValueError: only the middle axis can be the channels' axis.
   """
   first, middle, last = shape
   if last <= _MAX_CHANNELS:
@@ -53,13 +54,14 @@ def check(
   spec: specs.EnvironmentSpec,
   others: Mapping[str, description.Agent],
 ) -> None:
-  """Raises `ValueError` unless an agent takes an environment of such specs.
+  """Raises `ValueError` unless an agent takes an environment with these specs.
 
   Args:
     name: the agent's name.
     agent: the agent's description.
     spec: the environment's specs.
-    others: agents by their names; the error names those of them that fit.
+    others: agents' descriptions by their names. The error names the agents that
+      fit the environment.
   """
   if agent.actions is None and agent.observations is None:
     return
@@ -100,12 +102,12 @@ def _misfit(
   part: Any,
   others: Mapping[str, description.Agent],
 ) -> str:
-  """Returns the end of an error's text.
+  """Returns the end of an error's text: which agents fit instead.
 
   Args:
     spec: the environment's specs.
-    part: the actions' or the observations' specs, which do not fit.
-    others: agents by their names; those that fit the environment are named.
+    part: the specs of the actions or observations that do not fit.
+    others: agents' descriptions by their names.
   """
   actions = _actions_kind(spec.actions)
   observations = _observations_kind(spec.observations)

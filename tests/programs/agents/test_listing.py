@@ -28,7 +28,7 @@ def test_each_setting_has_a_row(agent):
 def test_a_setting_keeps_the_description_of_its_base():
   (row,) = [row for row in listing.settings('d4pg') if row.name == 'n_step']
   assert (row.type, row.default) == ('int', '5')
-  assert row.meaning.startswith('rewards that are summed')
+  assert row.meaning.startswith('number of rewards that are summed')
 
 
 def test_ones_own_agent_is_listed_as_others_are():

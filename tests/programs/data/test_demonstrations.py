@@ -86,7 +86,7 @@ def test_a_torn_file_is_refused_by_its_name(tmp_path):
   dataset, _ = recordings.record(tmp_path, 'gym:CartPole-v1', 1)
   (path,) = tmp_path.glob('episodes/*.npz')
   path.write_bytes(path.read_bytes()[:100])
-  with pytest.raises(ValueError, match=f'{path} is no recorded episode'):
+  with pytest.raises(ValueError, match=f'{path} is not a recorded episode'):
     dataset.load()
 
 
