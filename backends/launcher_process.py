@@ -11,10 +11,10 @@ from backends import api, registry
 from run_files import run_dir as run_dir_lib
 from run_files import scale_requests, status
 
-# Twice the time of grace that a launcher gives its tasks.
+# Twice `RunConfig.grace`, the seconds that a launcher gives its tasks to stop.
 _STOP_SECS = 30.0
 _STOP_POLL_SECS = 0.1
-# A Ray cluster may look for room for five minutes.
+# A Ray cluster may take five minutes to find room for new tasks.
 _SCALE_SECS = 360.0 + scale_requests.SETTLE_SECS
 _SCALE_POLL_SECS = 0.2
 
@@ -28,13 +28,13 @@ class LauncherBackend(api.Backend):
       return f'process {launcher.pid} on {launcher.host}'
     if is_beginning(run_dir):
       raise api.RefusedError(
-        f'the run in {run_dir} only begins; try again soon'
+        f'the run in {run_dir} is only beginning; try again soon'
       )
     return None
 
   def status(self, run_dir: pathlib.Path) -> str | None:
     del run_dir
-    return None  # The run's own files tell all.
+    return None  # The run's files tell everything.
 
   def stop(self, run_dir: pathlib.Path) -> None:
     _stop(run_dir)
@@ -49,14 +49,14 @@ def is_beginning(run_dir: pathlib.Path) -> bool:
     found = status.read(_log_dir(run_dir))
   except FileNotFoundError:
     found = None
-  # Once the run is `ended`, its launcher still writes what came of it.
+  # Once the run is `ended`, its launcher still writes the last files.
   if found and (found.alive or found.launcher.is_there()):
     return False
   return registry.is_in_pod() or run_dir_lib.is_locked(run_dir)
 
 
 def _stop(run_dir: pathlib.Path) -> None:
-  """Asks the launcher of a run that goes on to stop, and waits for its end.
+  """Asks a run's launcher to stop the run, and waits for the launcher's end.
 
   Raises:
     BackendError: the launcher has not ended in time.
@@ -67,13 +67,14 @@ def _stop(run_dir: pathlib.Path) -> None:
     return
   if launcher.host != socket.gethostname():
     raise api.RefusedError(
-      f'the run in {run_dir} goes on, on {launcher.host}; type this there'
+      f'the launcher of the run in {run_dir} is on {launcher.host}; type the '
+      'command there'
     )
   pid = launcher.pid
   with contextlib.suppress(ProcessLookupError):
     os.kill(pid, signal.SIGTERM)
   deadline = time.monotonic() + _STOP_SECS
-  # Once the run is `ended`, its launcher still writes what came of it.
+  # Once the run is `ended`, its launcher still writes the last files.
   while launcher.is_there():
     if time.monotonic() > deadline:
       raise api.BackendError(
@@ -83,7 +84,7 @@ def _stop(run_dir: pathlib.Path) -> None:
 
 
 def _scale(run_dir: pathlib.Path, label: str, count: int) -> None:
-  """Has a run go on with so many tasks of a label; returns when they run.
+  """Changes the number of tasks of a label; returns when that many run.
 
   Raises:
     BackendError: the run goes on with as many tasks as before.
@@ -95,7 +96,8 @@ def _scale(run_dir: pathlib.Path, label: str, count: int) -> None:
     while (answer := scale_requests.answer(log_dir, key)) is None:
       if status.living(log_dir) is None or time.monotonic() > deadline:
         raise api.BackendError(
-          f'the run has not done it; {log_dir}/launcher.log may say why'
+          'the run did not change its number of tasks; '
+          f'{log_dir}/launcher.log may say why'
         )
       time.sleep(_SCALE_POLL_SECS)
   finally:

@@ -1,6 +1,6 @@
-"""Which backends there are, and which of them the flags choose.
+"""The list of backends, and the choice among them by the flags.
 
-A backend's name is compared nowhere else.
+Only this module compares a backend's name.
 """
 
 import dataclasses
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from backends import api
 from backends import resources as resources_lib
 
-# The class for each value of `--backend`. Its module is imported for `--help`
-# too, so it imports what it is built on only when it runs something.
+# The class for each value of `--backend`. `--help` imports the module of each
+# class too, so such a module imports packages like `ray` only inside functions.
 _BACKENDS = {
   'local': 'backends.local.backend:LocalBackend',
   'slurm': 'backends.slurm.backend:SlurmBackend',
@@ -27,7 +27,7 @@ _LAUNCH_TYPES = {
 }
 
 DEFAULT = 'local'
-# The launch type of programs that a backend runs, and not Launchpad.
+# The launch type of programs that `--backend` runs, rather than Launchpad.
 SUPERVISED = 'local'
 
 
@@ -40,8 +40,8 @@ class Choice:
     launch_type: one of `launch_types()`.
     resources: the text of `--resources`.
     dry_run: whether to print what would be submitted, and submit nothing.
-    own_flags: the values of the backends' own flags, by name; a flag that is
-      missing has its default.
+    own_flags: the values of the flags that only one backend takes, by the
+      flag's name; a flag that is missing has its default.
   """
 
   backend: str = DEFAULT
@@ -62,16 +62,17 @@ def launch_types() -> list[str]:
 
 
 def flags() -> list[api.Flag]:
-  """Returns the backends' own flags."""
+  """Returns all flags that only one backend takes."""
   # Several launch types have one class.
   classes = dict.fromkeys(_classes().values())
   return [flag for each in classes for flag in each.FLAGS]
 
 
 def flags_of_volumes() -> list[api.Flag]:
-  """Returns the own flags of backends whose run directories are on a volume.
+  """Returns the flags of backends whose run directories are on a volume.
 
-  Such a run is found by flags alone.
+  The verbs need them to find such a run, since its directory is not readable
+  here.
   """
   classes = dict.fromkeys(_classes().values())
   on_volumes = [each for each in classes if each.RUN_DIR_IS_ON_VOLUME]
@@ -82,7 +83,7 @@ def make(choice: Choice) -> api.Backend:
   """Returns the backend that runs or submits a program.
 
   Raises:
-    RefusedError: a flag has a wrong value, or some exclude each other.
+    RefusedError: a flag has a wrong value, or two flags exclude each other.
   """
   flag = _choosing_flag(choice)
   classes = _classes()
@@ -98,11 +99,15 @@ def make(choice: Choice) -> api.Backend:
 
 
 def candidates(choice: Choice) -> list[api.Backend]:
-  """Returns the backends to ask for a run that has begun, in this order.
+  """Returns the backends that may have started a run that has begun.
 
   Args:
-    choice: what the flags say. A backend that they name is asked alone; one
-      whose run directories are on a volume is asked only then.
+    choice: what the flags say. If they name a backend, only that one is
+      returned. A backend whose run directories are on a volume is returned only
+      if they name it.
+
+  Returns:
+    The backends in the order in which to ask them for the run.
 
   Raises:
     RefusedError: a flag has a wrong value.
@@ -113,15 +118,16 @@ def candidates(choice: Choice) -> list[api.Backend]:
   else:
     all_flags = [f'--backend={name}' for name in _BACKENDS]
     asked = [f for f in all_flags if not classes[f].RUN_DIR_IS_ON_VOLUME]
-    # A scheduler's run also has a launcher's process, which others find.
+    # A scheduler's run also has a launcher's process, which backends without a
+    # scheduler would find. So the scheduler's backend is asked first.
     asked.sort(key=lambda flag: not classes[flag].SUBMITS)
   return [_construct(classes[flag], flag, {}, choice) for flag in asked]
 
 
 def is_in_pod() -> bool:
-  """Returns whether this is a launcher's pod, or the like.
+  """Returns whether this process runs in the pod of a run's launcher.
 
-  A launcher there does not lock the run directory, which is on a volume.
+  A launcher in a pod does not lock the run directory, which is on a volume.
   """
   started = [each for each in _classes().values() if each.has_started_this()]
   return any(each.RUN_DIR_IS_ON_VOLUME for each in started)
@@ -142,7 +148,7 @@ def _choosing_flag(choice: Choice) -> str:
   Raises:
     RefusedError: two flags choose different backends.
   """
-  # A scheduler starts launchers without `--backend`.
+  # A scheduler starts its launchers without `--backend`.
   for flag, each in _classes().items():
     if each.has_started_this():
       return flag
@@ -174,7 +180,7 @@ def _construct(
   resources: api.ResourcesByLabel,
   choice: Choice,
 ) -> api.Backend:
-  """Returns a backend with the resources and with its own flags' values."""
+  """Returns a backend with the resources and the values of its flags."""
   own = {
     flag.name: choice.own_flags.get(flag.name, flag.default)
     for flag in kind.FLAGS

@@ -12,11 +12,11 @@ _ROLE = re.compile(r'([A-Za-z_][\w/]*):')
 
 @dataclasses.dataclass(frozen=True)
 class Resources:
-  """What each task of a role gets of its machine.
+  """The cores and accelerators that each task of a role gets.
 
   Attributes:
-    cpu: number of cores, which is the number of threads that it computes on.
-    gpu: number of accelerators that it sees.
+    cpu: number of cores. The task computes on as many threads.
+    gpu: number of accelerators that the task sees.
   """
 
   cpu: int = 1
@@ -25,7 +25,7 @@ class Resources:
 
 _NAMES = tuple(field.name for field in dataclasses.fields(Resources))
 _LEAST = {'cpu': 1, 'gpu': 0}
-# No machine has more, so that a larger number is a typing error.
+# No machine has more, so a larger number must be a typing error.
 _MOST = {'cpu': 10_000, 'gpu': 1_000}
 
 
@@ -36,7 +36,7 @@ def parse(text: str) -> dict[str, Resources]:
     text: such as `learner:gpu=1,cpu=8;actor:cpu=1`; empty for none.
 
   Raises:
-    ValueError: it is malformed; the message names the role and what is wrong.
+    ValueError: the text is malformed; the message names the role and the error.
   """
   result = {}
   for role, items in split(text).items():
@@ -52,13 +52,17 @@ def parse(text: str) -> dict[str, Resources]:
 
 
 def split(text: str) -> dict[str | None, dict[str, str]]:
-  """Returns the items `name=value` by role; by None, those without a role.
+  """Returns the items of each role, by the role's name.
 
   Args:
-    text: roles with their items, separated by semicolons.
+    text: roles, separated by semicolons, with their items `name=value`.
+
+  Returns:
+    The value of each item by its name, by role. Items without a role are under
+    None.
 
   Raises:
-    ValueError: it is malformed.
+    ValueError: the text is malformed.
   """
   result: dict[str | None, dict[str, str]] = {}
   for part in filter(None, (part.strip() for part in text.split(';'))):
@@ -84,7 +88,7 @@ def check_roles(named: Iterable[str | None], roles: Iterable[str]) -> None:
     roles: the roles of the program.
 
   Raises:
-    ValueError: it lacks one of them; the message names the nearest.
+    ValueError: the program lacks one; the message names the most similar role.
   """
   roles = list(roles)
   for role in named:
@@ -105,7 +109,7 @@ def thread_env(resources: Resources) -> Mapping[str, str]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-  """Returns a text that names the nearest of some names to a wrong one."""
+  """Returns a text that names the most similar of some names to a wrong one."""
   names = list(names)
   (near, *_) = [*difflib.get_close_matches(name, names, 1, 0), names[0]]
   return f'the nearest is {near!r} (of {", ".join(names)})'

@@ -1,8 +1,8 @@
 """A run as a JobSet of a Kubernetes cluster.
 
-This machine submits it and never sees the run directory, which is on a volume
-of the cluster. In the cluster, one pod is the launcher, and a pod for each task
-joins it.
+This machine submits the JobSet. It never sees the run directory, which is on a
+volume of the cluster. In the cluster, one pod runs the launcher, and one pod
+for each task runs a daemon, which connects to the launcher.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ _RUNNING = 'Running'
 
 
 class KubernetesBackend(api.Backend):
-  """Submits a JobSet; in its launcher's pod, launches the program there."""
+  """Submits a JobSet; inside its launcher's pod, launches the program."""
 
   FLAGS = (
     api.Flag(
       'kubernetes',
       '',
-      'The image, the volume and whatever else the run, or the pods of a role, '
-      'need, as in image=rl:1,volume=CLAIM:/runs;replay:memory=16Gi; the '
-      'documentation of this backend lists the options.',
+      "The run's image, its volume, and other options of the run or a role's "
+      'pods, as in image=rl:1,volume=CLAIM:/runs;replay:memory=16Gi; '
+      'docs/backends/kubernetes.md lists the options.',
     ),
   )
   SUBMITS = True
@@ -59,8 +59,8 @@ class KubernetesBackend(api.Backend):
       raise api.RefusedError(f'--kubernetes: {e}') from e
     if not dry_run and shutil.which('kubectl') is None:
       raise api.RefusedError(
-        '--backend=kubernetes: kubectl is not there; install it, or see what '
-        'would be submitted with --dry_run'
+        '--backend=kubernetes: this machine has no kubectl; install it, or '
+        'print what would be submitted with --dry_run'
       )
     mount_path = self._options.mount_path
     if mount_path not in run_dir.parents or '..' in run_dir.parts:
@@ -72,7 +72,7 @@ class KubernetesBackend(api.Backend):
   def run(self, make_program, *, config, on_line, resize=None):
     from backends.cluster import joining
 
-    del resize  # There are as many pods as there were tasks at first.
+    del resize  # The number of pods is fixed.
     return joining.run(make_program, config=config, on_line=on_line)
 
   def describe(self, submission):
@@ -115,12 +115,13 @@ class KubernetesBackend(api.Backend):
         f'--run_dir: the run in {run_dir} is JobSet {name}, {state}; stop it '
         'first, with the verb stop'
       )
-    # Objects may be left of an earlier run in this directory.
+    # Objects of an earlier run in this directory may be left.
     self._cluster.remove(name)
     try:
       self._cluster.create(text)
     except jobset.KubernetesError as e:
-      # Then the objects belong to a quicker submission of the same run.
+      # If they already exist, another command has just submitted the same run,
+      # and the objects belong to that one.
       if 'AlreadyExists' not in str(e):
         with contextlib.suppress(jobset.KubernetesError):
           self._cluster.remove(name)
@@ -152,7 +153,7 @@ class KubernetesBackend(api.Backend):
         command = ['python', 'launch.py', 'status', str(run_dir)]
         lines.append(self._cluster.in_launcher(name, *command).rstrip('\n'))
     except jobset.KubernetesError as e:
-      # A run that has just begun does not keep its status yet.
+      # A run that has just begun has no status file yet.
       lines.append(f'launch.py: {e}')
     return '\n'.join(lines)
 
@@ -164,7 +165,7 @@ class KubernetesBackend(api.Backend):
     self._cluster.remove(name)
 
   def _find(self, run_dir: pathlib.Path) -> tuple[str, jobset.State]:
-    """Returns a run's name in the cluster, and what it does."""
+    """Returns the name of a run's JobSet, and its state."""
     name = manifests.name(run_dir)
     try:
       state = self._cluster.state(name)
@@ -172,8 +173,8 @@ class KubernetesBackend(api.Backend):
       raise api.RefusedError(str(e)) from e
     if state is None:
       raise api.RefusedError(
-        f'the cluster has no JobSet {name}, as that of the run in {run_dir} is '
-        'called; look at the directory, and at namespace and context in '
+        f'the cluster has no JobSet {name}, which would be the run in '
+        f'{run_dir}; check the directory, and namespace and context in '
         '--kubernetes'
       )
     return name, state

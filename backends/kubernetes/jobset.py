@@ -12,15 +12,15 @@ from backends import api
 from backends.kubernetes import manifests
 
 _COMMAND_SECS = 60.0
-# Longer than a pod's time of grace.
+# Longer than the 45 s that a pod has to stop.
 _STOP_SECS = 120.0
 _POLL_SECS = 1.0
 _JOB_SET = 'jobsets.jobset.x-k8s.io'
 _KINDS = (_JOB_SET, 'networkpolicies.networking.k8s.io', 'secrets')
 _FINISHED = ('Completed', 'Failed')
-# A pod in one of these phases runs no more; it is kept for its output.
+# A pod in one of these phases has ended; it is kept for its output.
 _ENDED = ('Succeeded', 'Failed')
-# Lines that kubectl's libraries log beside kubectl's own.
+# Lines that kubectl's libraries log between kubectl's messages.
 _NOISE = re.compile(r'[EWI]\d{4} |Warning: ')
 _OF_STDIN = 'error when creating "STDIN": '
 _NO_SERVER = 'localhost:8080'
@@ -37,7 +37,7 @@ class State:
 
   Attributes:
     word: `Running`, `Suspended`, `Stopping`, `Completed` or `Failed`.
-    reason: why it failed, if the cluster says; else empty.
+    reason: why it failed, if the cluster says it; else empty.
   """
 
   word: str
@@ -56,8 +56,8 @@ class Cluster:
   """A namespace of a cluster, as kubectl reaches it.
 
   Attributes:
-    options: a run's options by name, of which `context` and `namespace` count;
-      without them kubectl takes its own.
+    options: a run's options by name. Only `context` and `namespace` are used;
+      if one is missing, kubectl uses its default.
   """
 
   options: Mapping[str, str]
@@ -66,15 +66,15 @@ class Cluster:
     """Creates the objects of a run.
 
     Args:
-      text: the objects, as `manifests.render` has them.
+      text: the objects, as `manifests.render` returns them.
 
     Raises:
-      KubernetesError: the cluster does not take all of them.
+      KubernetesError: the cluster refuses at least one of them.
     """
     self._call('create', '--filename=-', stdin=text)
 
   def state(self, name: str) -> State | None:
-    """Returns the state of the JobSet of a name; None if there is none.
+    """Returns the state of the JobSet with a name; None if there is none.
 
     Raises:
       KubernetesError: the cluster does not answer.
@@ -102,10 +102,10 @@ class Cluster:
     return self._call('exec', job, '--', *command)
 
   def stop(self, name: str) -> None:
-    """Ends all pods of a run, which saves itself, and waits for their end.
+    """Has all pods of a run save and stop, and waits for their end.
 
-    The JobSet is suspended rather than deleted, because without it the pods'
-    host names would not be known while they stop.
+    The JobSet is suspended rather than deleted. Without it, the pods' host
+    names would no longer be known while they stop.
 
     Raises:
       KubernetesError: the pods do not end, or not in time.
@@ -169,7 +169,8 @@ class Cluster:
       )
     except FileNotFoundError:
       raise KubernetesError(
-        'kubectl is not there: install it, and give it a context of the cluster'
+        'this machine has no kubectl: install it, and give it a context of the '
+        'cluster'
       ) from None
     except subprocess.TimeoutExpired:
       raise KubernetesError(
@@ -197,7 +198,7 @@ def _state(job_set: Mapping[str, Any]) -> State:
 
 
 def _pod_state(pod: Mapping[str, Any]) -> str:
-  """Returns a pod's phase and what the pod waits for."""
+  """Returns a pod's phase, and the reason why it does not run, if any."""
   status = pod.get('status', {})
   if 'deletionTimestamp' in pod['metadata']:
     return 'Terminating'
@@ -225,12 +226,12 @@ def _sentence(verb: str, done: subprocess.CompletedProcess) -> str:
   text = '; '.join(lines) or f'exit code {done.returncode}'
   if _NO_SERVER in text:
     return (
-      'kubectl has no context: name one by --kubernetes=context=NAME; '
+      'kubectl has no context: name one with --kubernetes=context=NAME; '
       '`kubectl config get-contexts` lists them'
     )
   if any(each in text for each in _NO_JOB_SET):
     return (
-      'the cluster has no JobSets: have its controller installed, as '
+      'the cluster has no JobSets: install the JobSet controller, as '
       'docs/backends/kubernetes.md says'
     )
   return f'kubectl {verb}: {text}'

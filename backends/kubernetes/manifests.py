@@ -1,8 +1,9 @@
-"""The objects of a run on Kubernetes, as the text that kubectl takes.
+"""The manifests of a run on Kubernetes, the text that kubectl reads.
 
-A JobSet has the launcher's Job and one Job for each of the program's labels, in
-which each task is a pod with a host name of its own. The cluster decides where
-a pod runs, starts it again, and ends the others when the launcher has ended.
+A JobSet has the launcher's Job and one Job for each of the program's labels. In
+a label's Job, each task is a pod with its own host name. The cluster decides
+where a pod runs, starts a pod again, and ends the other pods when the launcher
+has ended.
 """
 
 import hashlib
@@ -23,11 +24,12 @@ LAUNCHER = 'launcher'
 # The label that JobSet puts on each of its pods.
 NAME_LABEL = 'jobset.sigs.k8s.io/jobset-name'
 _PORT = 7700
-# How often a launcher may die. Its end, and an eviction, do not count.
+# How often a launcher may die. An eviction does not count, and neither does an
+# end with one of the exit codes below.
 _MAX_LAUNCHER_DEATHS = 10
 _FAILED, _WRONG_USAGE = 1, 2
-# The greatest limit that Kubernetes takes: how often a task may die is decided
-# by the launcher.
+# The greatest limit that Kubernetes accepts. The launcher decides how often a
+# task may die.
 _NO_LIMIT = 2**31 - 1
 _MAX_DNS = 63
 _MAX_SLUG = 23
@@ -39,10 +41,10 @@ def in_launcher() -> bool:
 
 
 def name(run_dir: pathlib.PurePath) -> str:
-  """Returns the name of a run's objects, which is the same at every call.
+  """Returns the name of a run's objects, which follows from its directory.
 
-  For a pod's name, Kubernetes adds the role, an index and six characters, and
-  takes 63 characters in all.
+  The name is short: for a pod's name, Kubernetes adds the role, an index and
+  six characters, and it accepts 63 characters in all.
 
   Args:
     run_dir: the run directory's path in the pods.
@@ -62,20 +64,20 @@ def render(
   flags: Sequence[str],
   key: str,
 ) -> str:
-  """Returns the manifests of a network policy, the key and the JobSet.
+  """Returns the manifests of the network policy, the Secret and the JobSet.
 
   Args:
     own: the name of the objects.
     groups: the number of tasks by the program's labels.
     resources: the resources of each task by label; a label that is missing has
-      the least.
-    options: the run's options, which are complete.
+      `Resources()`, the least.
+    options: the run's options. None that a run needs is missing.
     flags: the flags of `launch.py` in the launcher's pod.
-    key: the key by which launcher and daemons know each other.
+    key: the daemon key, by which launcher and daemons know each other.
 
   Raises:
-    ValueError: the program has no such label, or a label is too long for the
-      name of a pod.
+    ValueError: the program does not have a label that `resources` or `options`
+      name, or a label is too long for the name of a pod.
   """
   resources_lib.check_roles(resources, groups)
   resources_lib.check_roles(options.pods, [*groups, LAUNCHER])
@@ -97,7 +99,7 @@ def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     'kind': 'JobSet',
     'metadata': {'name': own},
     'spec': {
-      # JobSet makes the headless service that host names of pods need.
+      # JobSet then makes the headless service that the pods' host names need.
       'network': {'enableDNSHostnames': True},
       'successPolicy': {'operator': 'All', 'targetReplicatedJobs': [LAUNCHER]},
       'failurePolicy': {
@@ -118,7 +120,7 @@ def _job_set(own: str, jobs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _launcher(
   own: str, flags: Sequence[str], options: options_lib.Options
 ) -> dict[str, Any]:
-  # Kubernetes would replace `$(NAME)` by a variable's value.
+  # Otherwise Kubernetes would replace `$(NAME)` by a variable's value.
   plain = [flag.replace('$', '$$') for flag in flags]
   command = ['python', 'launch.py', *plain]
   pod = pods.spec(own, LAUNCHER, command, resources_lib.Resources(), options)
@@ -132,7 +134,7 @@ def _launcher(
       'action': 'Ignore',
       'onPodConditions': [{'type': 'DisruptionTarget', 'status': 'True'}],
     },
-    # A launcher that ends with one of these would do so again.
+    # A launcher that ends with one of these codes would do so again.
     {
       'action': 'FailJob',
       'onExitCodes': {'operator': 'In', 'values': [_FAILED, _WRONG_USAGE]},
@@ -141,7 +143,7 @@ def _launcher(
   return _job(
     LAUNCHER,
     1,
-    # Kubernetes applies pod failure policies only to pods that never restart.
+    # Kubernetes accepts a pod failure policy only if the pod never restarts.
     {**pod, 'restartPolicy': 'Never'},
     {
       'backoffLimit': _MAX_LAUNCHER_DEATHS,
@@ -167,8 +169,8 @@ def _daemons(
   return _job(
     _dns(label),
     count,
-    # A pod restarts in its place as long as its node is there. The delay of a
-    # new pod would grow with the failures of all the label's pods.
+    # A container restarts in its pod as long as the node is there. A new pod
+    # instead would wait longer after each failure of any of the label's pods.
     {**pod, 'restartPolicy': 'OnFailure'},
     {'backoffLimit': _NO_LIMIT},
   )
@@ -185,7 +187,7 @@ def _job(
         'completionMode': 'Indexed',
         'completions': count,
         'parallelism': count,
-        # There are never two pods of one name.
+        # So there are never two pods of one name.
         'podReplacementPolicy': 'Failed',
         **spec,
         'template': {'spec': pod},
@@ -222,20 +224,21 @@ def _secret(own: str, key: str) -> dict[str, Any]:
 
 
 def _check_names(own: str, jobs: Sequence[Mapping[str, Any]]) -> None:
-  """Raises `ValueError` unless Kubernetes takes the names of all pods."""
+  """Raises `ValueError` unless Kubernetes accepts the names of all pods."""
   names = [job['name'] for job in jobs]
   for job_name in names:
     if names.count(job_name) > 1:
-      raise ValueError(f'two roles would both be {job_name!r} in a host name')
+      raise ValueError(
+        f'two roles would both be {job_name!r} in host names; rename one'
+      )
   for job in jobs:
     last = job['template']['spec']['completions'] - 1
     # Kubernetes adds five random characters to the name of a pod.
     pod = f'{own}-{job["name"]}-0-{last}-abcde'
     if len(pod) > _MAX_DNS:
       raise ValueError(
-        f"the name of a role's pods would be {len(pod)} characters long, of "
-        f'which Kubernetes takes {_MAX_DNS}: {pod!r}; give the role a shorter '
-        'name'
+        f"the name of a role's pods would have {len(pod)} characters, and "
+        f'Kubernetes accepts {_MAX_DNS}: {pod!r}; give the role a shorter name'
       )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from backends import resources as resources_lib
 
-# The options that each run needs, and how one writes them.
+# The options that each run needs, and how to write them.
 _NEEDED = {
-  'image': 'image=REGISTRY/NAME:TAG, which was built from Dockerfile',
-  'volume': "volume=CLAIM:/PATH, a volume claim's name and where pods have it",
+  'image': 'image=REGISTRY/NAME:TAG, the image built from Dockerfile',
+  'volume': 'volume=CLAIM:/PATH, a volume claim and its path in the pods',
 }
 _OF_RUN = (*_NEEDED, 'namespace', 'context')
 MEMORY = 'memory'
@@ -30,18 +30,18 @@ class Options:
   """The options in `--kubernetes`.
 
   Attributes:
-    run: the options of the whole run by name; any may be missing.
-    pods: the options of pods by role; options of all pods are under None.
+    run: the options of the whole run by name. Any may be missing.
+    pods: the options of pods by role. Options of all pods are under None.
   """
 
   run: Mapping[str, str]
   pods: Mapping[str | None, Mapping[str, str]]
 
   def check_complete(self) -> None:
-    """Raises `ValueError` if an option is missing that each run needs."""
+    """Raises `ValueError` if an option that each run needs is missing."""
     for name, form in _NEEDED.items():
       if name not in self.run:
-        raise ValueError(f'{name} is missing; say {form}')
+        raise ValueError(f'{name} is missing; add {form}')
 
   @property
   def claim(self) -> str:
@@ -62,7 +62,7 @@ def parse(text: str) -> Options:
   """Returns the options in a text.
 
   Args:
-    text: options as in this module's first line, or nothing.
+    text: options as in this module's first line; empty for none.
 
   Raises:
     ValueError: the text is malformed, or names an option that does not exist.
@@ -79,7 +79,9 @@ def parse(text: str) -> Options:
 def _check(role: str | None, name: str, value: str) -> None:
   of = f'{role}: ' if role else ''
   if role and name in _OF_RUN:
-    raise ValueError(f'{of}{name} is of the whole run; write it before all ;')
+    raise ValueError(
+      f'{of}{name} is an option of the whole run; write it before the first ;'
+    )
   has_key = any(
     name.startswith(prefix) and name != prefix
     for prefix in (SELECTOR, TOLERATION)

@@ -7,13 +7,13 @@ from backends import resources as resources_lib
 from backends.kubernetes import options as options_lib
 
 _KEY_FOLDER = '/etc/launchpad'
-# The key's name in the run's Secret, and its file in the pods.
+# The daemon key: its name in the run's Secret, and its file in the pods.
 KEY = 'key'
 KEY_PATH = f'{_KEY_FOLDER}/{KEY}'
-# The number of the user in `Dockerfile`.
+# The id of the user in `Dockerfile`.
 _USER = 1000
-# A stop takes 15 s at most; after that the launcher still writes what came of
-# the run.
+# A stop takes 15 s at most. After that the launcher still writes the run's last
+# files.
 _GRACE_SECS = 45
 
 
@@ -28,7 +28,7 @@ def spec(
 
   Args:
     own: the name of the run's objects.
-    role: the role, whose options the pod has.
+    role: the role of the task in the pod; decides which options the pod has.
     command: the command of the pod's container.
     resources: the resources of the task in the pod.
     options: the run's options.
@@ -37,8 +37,8 @@ def spec(
     'terminationGracePeriodSeconds': _GRACE_SECS,
     'automountServiceAccountToken': False,
     'enableServiceLinks': False,
-    # The first process of a container with processes of its own does not hear a
-    # signal before it handles it, and the interpreter takes a while to start.
+    # Otherwise the command is its container's first process, which ignores a
+    # signal until it has a handler, and Python takes a while to set one.
     'shareProcessNamespace': True,
     'securityContext': {
       'runAsNonRoot': True,
@@ -98,9 +98,10 @@ def _resources(
 def _volumes(own: str, claim: str) -> list[dict[str, Any]]:
   return [
     {'name': 'run', 'persistentVolumeClaim': {'claimName': claim}},
-    # Because of fsGroup, Kubernetes lets the group read it too.
+    # Because of fsGroup, Kubernetes lets the group read the key too.
     {'name': 'key', 'secret': {'secretName': own, 'defaultMode': 0o400}},
-    # Without this, a pod has 64 MB, which may be too little for the weights.
+    # Without this, a pod has 64 MB of shared memory, which may be too little
+    # for the weights.
     {'name': 'shm', 'emptyDir': {'medium': 'Memory'}},
   ]
 

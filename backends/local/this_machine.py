@@ -41,13 +41,13 @@ def run(
   thread this function leaves signals alone.
 
   Args:
-    program: the program, or a function that builds it, which is called while
-      another process imports `config.preload`.
-    config: how the tasks run.
-    on_line: is called with label, index and text of each line that a task
-      prints, in a thread of its own; the default prints the lines.
+    program: the program, or a function that builds it. The function is called
+      while another process imports `config.preload`.
+    config: the run's settings.
+    on_line: called in another thread for each line that a task prints, with the
+      task's label, its index, and the line's text. The default prints the line.
     say_cause: whether to write a failure's cause to standard error at the end.
-      The result has it as well.
+      The result has the cause in any case.
     resize: builds the program with another number of tasks of a label; None if
       the number cannot change while the program runs.
 
@@ -59,7 +59,7 @@ def run(
       refuses such a run.
     RuntimeError: a node cannot be pickled; no task was started.
     TypeError: a node has no function to run.
-    ValueError: the program is empty.
+    ValueError: the program has no nodes.
   """
   config = config or RunConfig()
   guards_ports = _can_guard(config, on_line or output.Printer())
@@ -77,8 +77,8 @@ def _machine(
   """Makes this machine ready for tasks while the body runs.
 
   Args:
-    config: how the tasks run.
-    guards_ports: whether the tasks' servers hear this machine alone.
+    config: the run's settings.
+    guards_ports: whether only this machine can reach the tasks' servers.
   """
   with contextlib.ExitStack() as stack:
     directory = stack.enter_context(private_folder.folder('launchpad-local'))
@@ -102,12 +102,12 @@ def _machine(
 
 
 def _can_guard(config: RunConfig, on_line: output.OnLine) -> bool:
-  """Returns whether the run's servers can hear this machine alone.
+  """Returns whether the run can keep other machines off its servers' ports.
 
-  Prints a line if they cannot.
+  Prints a line if it cannot.
 
   Raises:
-    OpenPortsError: they cannot, and the config refuses such a run.
+    OpenPortsError: it cannot, and the config refuses such a run.
   """
   try:
     port_guard.check()

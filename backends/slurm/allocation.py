@@ -5,9 +5,9 @@ The job's script runs this on the job's first node:
 result = allocation.run(make_program, config=RunConfig(preload=['jax']))
 sys.exit(result.exit_code)
 
-`srun` starts one daemon on each node, so that Slurm binds it to the job's
-resources there, accounts for it and ends it. When Slurm restarts the job, the
-program has to go on from what it saved.
+`srun` starts one daemon on each node. So Slurm binds the daemon to the job's
+resources on the node, accounts for it, and ends it with the job. When Slurm
+restarts the job, the program has to go on from its checkpoints.
 """
 
 import os
@@ -31,9 +31,9 @@ from system import stops
 
 # A shell command that ignores SIGTERM until shortly after the launcher's end.
 _HOLD = 'trap "" TERM; cat > /dev/null; sleep 3'
-# The processes of `_hold`, whose pipes stay open as long as this process lives.
+# The processes of `_hold`. Their pipes stay open as long as this process lives.
 _holds: list[subprocess.Popen] = []
-# A job that keeps losing nodes ends after so many restarts.
+# After this many restarts, a job that loses a node again ends.
 _MAX_REQUEUES = 10
 _REPEATED = re.compile(r'(\d+)(?:\(x(\d+)\))?')
 
@@ -51,11 +51,11 @@ def run(
 
   Args:
     program: as for `this_machine.run`.
-    config: how the tasks run; `log_dir` is on storage that all nodes share.
+    config: the run's settings; `log_dir` is on storage that all nodes share.
     on_line: as for `this_machine.run`.
 
   Returns:
-    How the run ended; after Slurm's warning, with exit code 138.
+    How the run ended. After Slurm's warning, the exit code is 138.
 
   Raises:
     RuntimeError: the job differs from its plan.
@@ -63,7 +63,7 @@ def run(
   """
   job = os.environ['SLURM_JOB_ID']
   directory = os.path.join(config.log_dir, f'.slurm-{job}')
-  # An earlier start of this job, if it was killed, has left its folder.
+  # If an earlier start of this job was killed, its folder is still there.
   shutil.rmtree(directory, ignore_errors=True)
   with hosts.own_folder(directory):
     result, lost = _run(program, config, on_line, directory)
@@ -132,7 +132,7 @@ def _nodes(
 
 
 def repeated(text: str) -> list[int]:
-  """Returns the numbers in a list of Slurm's: 4, 4 and 1 of `4(x2),1`."""
+  """Returns the numbers in a list of Slurm's: `4(x2),1` is 4, 4 and 1."""
   return [
     int(match[1])
     for match in _REPEATED.finditer(text)
@@ -177,14 +177,14 @@ def _variable(name: str, suffix: str) -> str:
     return os.environ[name + suffix]
   except KeyError:
     raise RuntimeError(
-      f'{name + suffix} is not set: this runs in a job of Slurm, as launch.py '
-      '--backend=slurm submits it.'
+      f'{name + suffix} is not set: this command runs only in a job of Slurm; '
+      'submit one with launch.py --backend=slurm.'
     ) from None
 
 
 def _requeue(job: str) -> None:
   try:
     slurm_job.requeue(job)
-    print(f'Job {job} is in the queue again, to go on from here.', flush=True)
+    print(f'Job {job} is in the queue again, and will resume.', flush=True)
   except slurm_job.SlurmError as e:
     print(f'Job {job} does not start again: {e}', file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""A run as a job of a Slurm cluster: submitted here, launched on its nodes."""
+"""A run as a job of a Slurm cluster, submitted here, launched on its nodes."""
 
 import contextlib
 import pathlib
@@ -13,7 +13,7 @@ from backends.slurm import job, script
 
 
 class SlurmBackend(api.Backend):
-  """Submits a job on a login node; in the job, launches the program there."""
+  """Submits a job on a login node; inside the job, launches the program."""
 
   FLAGS = (
     api.Flag(
@@ -30,7 +30,7 @@ class SlurmBackend(api.Backend):
     self, name: str, resources: api.ResourcesByLabel, slurm: str = ''
   ):
     self.name = name
-    # The plan has every role, also those that `--resources` leaves out.
+    # Unlike `--resources`, the plan names every role.
     self.resources = (
       script.planned_resources() if script.in_job() else resources
     )
@@ -48,8 +48,8 @@ class SlurmBackend(api.Backend):
     is_needed = not (script.in_job() or dry_run)
     if is_needed and shutil.which('sbatch') is None:
       raise api.RefusedError(
-        '--backend=slurm: sbatch is not there; type the command on a login '
-        'node of the cluster, or see what would be submitted with --dry_run'
+        '--backend=slurm: this machine has no sbatch; type the command on a '
+        "login node of the cluster, or print the job's script with --dry_run"
       )
 
   def run(self, make_program, *, config, on_line, resize=None):

@@ -79,7 +79,7 @@ def state(job: str) -> str | None:
 
 
 def cancel(job: str) -> None:
-  """Cancels a job and waits for its end, before which the run saves itself.
+  """Cancels a job and waits for its end. The run saves its state before.
 
   Raises:
     SlurmError: Slurm does not cancel the job, or not in time.
@@ -133,7 +133,7 @@ def call(*command: str) -> str:
     )
   except FileNotFoundError:
     raise SlurmError(
-      f'{command[0]} is not there: this machine has no Slurm. Type the command '
+      f'this machine has no {command[0]}, a command of Slurm. Type the command '
       'on a login node of the cluster.'
     ) from None
   except subprocess.TimeoutExpired:

@@ -15,20 +15,20 @@ from collections.abc import Mapping, Sequence
 
 from backends import resources as resources_lib
 
-# The environment variable that names the plan's file to a job's launcher.
+# The environment variable of a job's launcher with the path of the plan's file.
 PLAN = 'LAUNCHPAD_SLURM_PLAN'
 # The signal by which Slurm warns of a job's time limit, and how many seconds
 # before the limit it comes.
 _WARNING, _WARNING_SECS = 'USR1', 60
 _OURS = {
   'ntasks': 'the number of tasks follows from the program',
-  'cpus-per-task': 'say it by --resources=ROLE:cpu=N',
-  'gpus-per-task': 'say it by --resources=ROLE:gpu=N',
+  'cpus-per-task': 'use --resources=ROLE:cpu=N instead',
+  'gpus-per-task': 'use --resources=ROLE:gpu=N instead',
   'output': 'the output goes to the run directory',
 }
 _NAME = re.compile(r'[A-Za-z][A-Za-z0-9-]*')
 _CONTROL = re.compile(r'[\x00-\x1f\x7f]')
-# Text that sbatch takes as it is, without quotes.
+# Text that needs no quotes in a job's script.
 _PLAIN = re.compile(r'[\w@%+=:,./~\[\]-]+')
 
 
@@ -67,13 +67,13 @@ def parse_options(text: str) -> dict[str | None, dict[str, str]]:
     for name, value in items.items():
       if not _NAME.fullmatch(name):
         raise ValueError(
-          f"{name!r} is no name of an option; write sbatch's long one without "
-          'the dashes before it, as in partition=gpu'
+          f"{name!r} is no name of an option; write sbatch's long name without "
+          'dashes, as in partition=gpu'
         )
-      # sbatch also takes the beginning of a name.
+      # sbatch also accepts the beginning of a name.
       for ours in _OURS:
         if ours.startswith(name) and name != 'gpus':
-          raise ValueError(f'{name} is not to be set: {_OURS[ours]}')
+          raise ValueError(f'{name} cannot be set here: {_OURS[ours]}')
       _check(name, value)
   return options
 
@@ -88,11 +88,12 @@ def components(
   Args:
     groups: the number of tasks by the program's labels.
     resources: the resources of each task by label; a label that is missing has
-      the least.
+      `Resources()`, the least.
     options: sbatch's options by label; options of all labels are under None.
 
   Raises:
-    ValueError: the program has no such label.
+    ValueError: the program does not have a label that `resources` or `options`
+      name.
   """
   resources_lib.check_roles(resources, groups)
   resources_lib.check_roles(options, groups)
@@ -126,16 +127,16 @@ def render(
     parts: the job's components.
     command: the launcher's command, which the job's first node runs.
     plan_path: the path of the file that `save_plan` writes.
-    log_dir: the run's log folder, which gets the job's output.
+    log_dir: the run's log folder. The job's output goes there.
 
   Raises:
-    ValueError: Slurm cannot write to a file in a folder of that name.
+    ValueError: Slurm cannot write the job's output to a folder of this name.
   """
   _check('the directory', str(log_dir))
   if '\\' in str(log_dir):
     raise ValueError(
-      'the directory has a backslash, because of which Slurm would not put the '
-      f"job's number into the name of its output: {str(log_dir)!r}"
+      f'the directory has a backslash: {str(log_dir)!r}; Slurm would then not '
+      "put the job's number into the name of its output"
     )
   # sbatch reads the whole job's options from the first component.
   job = {
@@ -226,7 +227,7 @@ def _directives(options: Mapping[str, str]) -> list[str]:
 def _quote(value: str) -> str:
   if _PLAIN.fullmatch(value):
     return value
-  # A backslash keeps the next character as it is, between quotes too.
+  # A backslash protects the next character, even between quotes.
   return '"' + re.sub(r'(["\\])', r'\\\1', value) + '"'
 
 
@@ -234,6 +235,6 @@ def _check(name: str, value: str) -> None:
   """Raises `ValueError` if a value would not stay on its line of the script."""
   if _CONTROL.search(value):
     raise ValueError(
-      f'{name} has a line break, a tab or another control character, which a '
-      f'job script cannot have: {value!r}'
+      f'{name} has a line break, a tab or another control character, and a '
+      f'job script cannot hold these: {value!r}'
     )

@@ -1,4 +1,4 @@
-"""A run by one of Launchpad's own launch types, without supervision."""
+"""A run by one of Launchpad's own launch types; no launcher restarts tasks."""
 
 import time
 
@@ -8,20 +8,24 @@ from system import stops
 
 
 class StockBackend(api.Backend):
-  """Has Launchpad itself run a program, as it comes."""
+  """Has Launchpad run a program by one of its own launch types."""
 
   IS_SUPERVISED = False
   USES_THIS_MACHINE = True
 
   def __init__(self, name: str, resources: api.ResourcesByLabel):
-    """Takes the name of one of Launchpad's launch types.
+    """Checks that there are no resources.
+
+    Args:
+      name: one of Launchpad's launch types.
+      resources: must be empty.
 
     Raises:
-      RefusedError: there are resources, which Launchpad does not limit.
+      RefusedError: there are resources. Launchpad cannot limit them.
     """
     if resources:
       raise api.RefusedError(
-        f'--resources: --lp_launch_type={name} does not take any'
+        f'--resources: --lp_launch_type={name} cannot limit resources'
       )
     self.name = name
     self.resources = resources
@@ -37,5 +41,5 @@ class StockBackend(api.Backend):
     running = lp.launch(program, self.name, terminal='current_terminal')
     if running is not None:
       running.wait()
-    # Launchpad does not tell how the tasks ended.
+    # Launchpad does not tell how the tasks ended, so the exit code is 0.
     return result_lib.Result(0, None, {}, (), time.monotonic() - began)

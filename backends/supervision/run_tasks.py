@@ -30,7 +30,7 @@ class RunTasks:
     logs: logs_lib.Logs,
     flags: Sequence[str],
   ):
-    """Has no tasks yet. Makes the secret key for calls between the run's tasks.
+    """Has no tasks yet. Makes the call key, for calls between the run's tasks.
 
     Args:
       machines: where the tasks run.

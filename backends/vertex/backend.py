@@ -7,7 +7,7 @@ import tempfile
 from backends import api
 from backends import resources as resources_lib
 
-# Where Vertex AI has all buckets of the project, in every container.
+# The folder with all buckets of the project, in every container of Vertex AI.
 _BUCKETS = pathlib.Path('/gcs')
 _BUCKET_VARIABLE = 'GOOGLE_CLOUD_BUCKET_NAME'
 _DEFAULT_GPU = 'T4'
@@ -51,13 +51,14 @@ class VertexBackend(api.Backend):
       )
     if not os.environ.get(_BUCKET_VARIABLE):
       raise api.RefusedError(
-        '--lp_launch_type=vertex_ai: name a bucket for images and logs: '
+        '--lp_launch_type=vertex_ai needs a bucket for images and logs: '
         f'export {_BUCKET_VARIABLE}=BUCKET'
       )
     if _BUCKETS not in run_dir.parents:
       raise api.RefusedError(
-        f'--run_dir: on Vertex AI it is in a bucket, {_BUCKETS}/BUCKET/NAME; '
-        f'mount that here too: gcsfuse BUCKET {_BUCKETS}/BUCKET'
+        '--run_dir: on Vertex AI the run directory must be in a bucket, '
+        f'{_BUCKETS}/BUCKET/NAME; mount the bucket on this machine too: '
+        f'gcsfuse BUCKET {_BUCKETS}/BUCKET'
       )
 
   def submit(self, submission):
@@ -85,7 +86,7 @@ def gpu_kind(text: str) -> str:
     text: `gpu=KIND`, or empty.
 
   Raises:
-    RefusedError: it asks for something else.
+    RefusedError: the text is something else.
   """
   try:
     items = resources_lib.split(text).get(None, {})

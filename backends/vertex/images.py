@@ -1,10 +1,10 @@
 """The container images of a program on Vertex AI, which Launchpad builds.
 
-Launchpad makes an image from a folder of code and a list of packages, and a
-pool of machines for the roles with equal resources. This module gives it both,
-and instructions by which the image can be built: Launchpad's own ask for a
-package that Debian under `python:3.10` does not have, and copy a whole
-repository.
+Launchpad makes an image from a folder of code and a list of packages, and one
+pool of machines for all roles with equal resources. This module gives it the
+folder, the list and Docker instructions. Launchpad's own instructions do not
+work: they ask for a package that the Debian of `python:3.10` does not have, and
+they copy a whole repository.
 """
 
 import contextlib
@@ -61,9 +61,9 @@ def requirements(lock: str, gpu: bool) -> str:
 
   Args:
     lock: the text of a lock file.
-    gpu: whether JAX computes on an accelerator.
+    gpu: whether to add the packages with which JAX computes on GPUs.
   """
-  # With hashes, pip would want one for each further package, too.
+  # The hashes are left out. With them, pip would want one for `PACKAGES` too.
   pins = _PIN.findall(lock)
   return '\n'.join([*pins, *PACKAGES, *(_GPU_PACKAGES if gpu else ()), ''])
 
@@ -80,10 +80,10 @@ def docker_configs(
   Args:
     groups: the program's labels.
     resources: the resources of each task by label; a label that is missing has
-      the least.
+      `Resources()`, the least.
     gpu_kind: one of `gpu_kinds()`.
-    code: the folder of the code.
-    requirements_path: the file with the list of packages.
+    code: path of the folder with the code.
+    requirements_path: path of the file with the list of packages.
 
   Raises:
     ImportError: XManager is not installed.
@@ -104,7 +104,9 @@ def docker_configs(
 def launch(
   program: lp.Program, configs: Mapping[str, Any], env: Mapping[str, str]
 ) -> None:
-  """Builds the images and submits the job; returns once the cloud has it.
+  """Builds the images and submits the job.
+
+  It returns once the cloud has the job.
 
   Args:
     program: the program.
@@ -117,7 +119,7 @@ def launch(
 
 @contextlib.contextmanager
 def _instructions(env: Mapping[str, str]) -> Iterator[None]:
-  """Has Launchpad build its images by our instructions while the body runs."""
+  """Has Launchpad use this module's instructions while the body runs."""
   from launchpad.nodes.python import xm_docker
 
   make = xm_docker.to_docker_executables

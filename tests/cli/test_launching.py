@@ -34,7 +34,7 @@ def _check(choice):
     ({'resources': 'learner:gpus=1'}, "--resources: learner: .*'gpu'"),
     (
       {'own_flags': {'slurm': 'output=x'}},
-      '--slurm: output is not to be set',
+      '--slurm: output cannot be set here',
     ),
     (
       {'own_flags': {'refuse_open_ports': True}},
@@ -64,7 +64,7 @@ def _check(choice):
         'dry_run': False,
         'resources': 'learner:cpu=1',
       },
-      '--resources: --lp_launch_type=local_mp does not take any',
+      '--resources: --lp_launch_type=local_mp cannot limit resources',
     ),
   ],
 )
@@ -76,9 +76,9 @@ def test_what_does_not_go_together_is_refused(changes, message):
 def test_without_slurm_a_job_is_refused(monkeypatch):
   monkeypatch.setenv('PATH', '/nowhere')
   _check(_DRY)
-  with pytest.raises(api.RefusedError, match='sbatch is not there'):
+  with pytest.raises(api.RefusedError, match='this machine has no sbatch'):
     _check(dataclasses.replace(_DRY, dry_run=False))
-  with pytest.raises(job.SlurmError, match='this machine has no Slurm'):
+  with pytest.raises(job.SlurmError, match='this machine has no squeue'):
     job.state('1')
 
 
@@ -87,7 +87,7 @@ def test_without_kubectl_a_job_set_is_refused(monkeypatch):
   options = {'kubernetes': 'image=x,volume=c:/runs'}
   choice = registry.Choice('kubernetes', dry_run=True, own_flags=options)
   _check(choice)
-  with pytest.raises(api.RefusedError, match='kubectl is not there'):
+  with pytest.raises(api.RefusedError, match='this machine has no kubectl'):
     _check(dataclasses.replace(choice, dry_run=False))
 
 

@@ -132,7 +132,7 @@ def test_kubectl_without_a_context_says_how_to_name_one(server, monkeypatch):
 
 def test_a_missing_kubectl_is_named_as_the_cause(monkeypatch):
   monkeypatch.setenv('PATH', '/nowhere')
-  with pytest.raises(jobset.KubernetesError, match='is not there'):
+  with pytest.raises(jobset.KubernetesError, match='has no kubectl'):
     _HERE.state(_NAME)
 
 

@@ -210,7 +210,7 @@ def test_each_directory_has_a_name_that_stays():
 @pytest.mark.parametrize(
   'groups, message',
   [
-    ({'a' * 60: 1}, 'would be 8. characters long'),
+    ({'a' * 60: 1}, 'would have 8. characters'),
     ({'a_b': 1, 'a/b': 1}, "two roles would both be 'a-b'"),
     ({'launcher': 1}, "two roles would both be 'launcher'"),
   ],

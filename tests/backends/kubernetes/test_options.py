@@ -25,7 +25,7 @@ def test_options_are_the_runs_or_a_roles():
   [
     ('imag=x', "no 'imag'; the nearest is 'image'"),
     ('learner:memry=1Gi', "learner: there is no 'memry'; .* 'memory'"),
-    ('learner:image=x', 'learner: image is of the whole run'),
+    ('learner:image=x', 'learner: image is an option of the whole run'),
     ('nodeSelector.=x', "there is no 'nodeSelector.'"),
     ('volume=claim', 'volume=claim: write it as in volume=runs:/runs'),
     ('volume=claim:runs', 'write it as in volume=runs:/runs'),
@@ -42,8 +42,8 @@ def test_what_is_no_option_is_refused(text, message):
 @pytest.mark.parametrize(
   'text, message',
   [
-    ('volume=c:/runs', 'image is missing; say image=REGISTRY'),
-    ('image=x', 'volume is missing; say volume=CLAIM:/PATH'),
+    ('volume=c:/runs', 'image is missing; add image=REGISTRY'),
+    ('image=x', 'volume is missing; add volume=CLAIM:/PATH'),
   ],
 )
 def test_a_run_needs_image_and_volume(text, message):

@@ -95,10 +95,10 @@ def test_a_directory_that_slurm_would_misread_is_refused(run_dir, message):
   [
     ('comment=a\n#SBATCH --exclusive', 'comment has a line break'),
     ('actor:comment=a\tb', 'comment has .* a tab'),
-    ('actor:--foo=bar', "'--foo' is no name of an option.*without the dashes"),
+    ('actor:--foo=bar', "'--foo' is no name of an option.*without dashes"),
     ('learner partition=x=y', "'learner partition' is no name"),
-    ('ntasks=3', 'ntasks is not to be set'),
-    ('ntask=3', 'ntask is not to be set: the number of tasks follows'),
+    ('ntasks=3', 'ntasks cannot be set here'),
+    ('ntask=3', 'ntask cannot be set here: the number of tasks follows'),
     ('learner:cpus-per-task=3', '--resources=ROLE:cpu=N'),
     ('time=1,time=2', 'time is there twice'),
     ('exclusive', "expected name=value, got 'exclusive'"),

@@ -52,9 +52,9 @@ def test_a_run_that_only_begins_is_said_to_begin(
     run_dir_lib.lock(tmp_path)
   assert status_verb.show(tmp_path, _ANY) == 0
   assert 'starting' in capsys.readouterr().out
-  with pytest.raises(api.RefusedError, match='only begins'):
+  with pytest.raises(api.RefusedError, match='only beginning'):
     stop_verb.stop(tmp_path, _ANY)
-  with pytest.raises(api.RefusedError, match='only begins'):
+  with pytest.raises(api.RefusedError, match='only beginning'):
     scale.scale(tmp_path, 'actor:2', _ANY)
 
 
