@@ -1,4 +1,4 @@
-"""Runs of `launch.py` as processes, and the files that they leave."""
+"""Starts runs of `launch.py` as processes, and reads the files they write."""
 
 import contextlib
 import csv
@@ -13,7 +13,7 @@ from run_files import status
 from tests import helpers
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Seconds that no wait should take, even on a slow machine.
+# The longest that a wait may take, in seconds, even on a slow machine.
 _PATIENCE = 150.0
 
 
@@ -22,8 +22,8 @@ class Run:
 
   Attributes:
     run_dir: the run directory.
-    output_path: the file that gets standard output and standard error.
-    process: the newest process of `launch.py`.
+    output_path: the file that standard output and standard error go to.
+    process: the process of `launch.py` that was started last.
   """
 
   def __init__(self, run_dir: pathlib.Path):
@@ -57,7 +57,7 @@ class Run:
     return self.process.wait(timeout)
 
   def tasks(self) -> dict[str, status.Task]:
-    """Returns each task of the run's status, by its name."""
+    """Returns the tasks in the run's status file by their names, if any."""
     try:
       tasks = status.read(str(self.run_dir / 'logs')).tasks
     except FileNotFoundError:
@@ -65,7 +65,11 @@ class Run:
     return {task.name: task for task in tasks}
 
   def count(self, name) -> int:
-    """Returns a count, summed over what all processes have reported."""
+    """Returns a count, summed over the reports of all processes.
+
+    Args:
+      name: the count's name, such as 'actor_steps'.
+    """
     path = self.run_dir / 'checkpoints' / 'counter.journal'
     return sum(
       totals.get(name, 0)
@@ -74,7 +78,11 @@ class Run:
     )
 
   def rows(self, name) -> list[dict]:
-    """Returns a process's rows of metrics; none if it has written none."""
+    """Returns the rows of metrics that a process has written so far.
+
+    Args:
+      name: the name of the process's CSV file, such as 'actor_0'.
+    """
     path = self.run_dir / 'metrics' / f'{name}.csv'
     if not path.exists():
       return []
@@ -82,15 +90,26 @@ class Run:
       return list(csv.DictReader(f))
 
   def column(self, name, metric) -> list[float]:
-    """Returns one of a process's metrics, from the rows that have it."""
+    """Returns the values of one metric, from a process's rows that have it.
+
+    Args:
+      name: the name of the process's CSV file, such as 'actor_0'.
+      metric: the metric's name, such as 'weights/version'.
+    """
     return [float(row[metric]) for row in self.rows(name) if row.get(metric)]
 
   def left_over(self) -> list[int]:
-    """Returns the pids of the run's processes that live."""
+    """Returns the pids of the run's processes that still live."""
     return helpers.marked(str(self.run_dir))
 
   def wait_until(self, condition, what, timeout=_PATIENCE):
-    """Waits until `condition()` is true; the run must go on meanwhile."""
+    """Waits until `condition()` is true; the run must not end before.
+
+    Args:
+      condition: is called again and again.
+      what: names what is waited for, in the error's text.
+      timeout: in seconds.
+    """
     deadline = time.monotonic() + timeout
     while not condition():
       assert self.process.poll() is None, self.output

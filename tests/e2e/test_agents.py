@@ -1,4 +1,4 @@
-"""Each agent acts, learns and ends in the processes of a run."""
+"""Each agent acts and learns in the processes of a run, and the run ends."""
 
 import pytest
 
@@ -21,9 +21,9 @@ _RUNS = [
   ('r2d2', 'bsuite:catch/0', 600, _SEQUENCES + ',min_replay_size=20'),
   ('impala', 'bsuite:catch/0', 1000, _SEQUENCES + ',sequence_length=10'),
 ]
-# One agent keeps a state from step to step; the other's replay is a queue.
+# r2d2 keeps a state from step to step, and ppo's replay is a queue.
 _ENVS_PER_ACTOR = {'r2d2': 3, 'ppo': 2}
-# `test_launch` and `test_offline` have these.
+# `test_launch` and `test_offline` run these.
 _ELSEWHERE = {'sac', 'bc'}
 
 

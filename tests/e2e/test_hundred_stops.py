@@ -1,7 +1,7 @@
-"""Short runs that are stopped in every way at any moment end as they should.
+"""Stops short runs in every way at random moments; they end as they should.
 
 To try other moments, or more of them, type
-python -m tests.e2e.test_hundred_stops SEED COUNT
+python -m tests.e2e.test_hundred_stops FIRST_SEED COUNT
 """
 
 import concurrent.futures
@@ -30,9 +30,9 @@ _AGENTS = {
 }
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WAYS = ('end', 'stop', *_SIGNALS)
-# The earliest stop comes while Python begins, the latest when a run has ended.
+# The earliest stop comes while Python starts, the latest after a run has ended.
 _FIRST_SECONDS, _LAST_SECONDS = 0.1, 25.0
-# Seconds within which launch.py handles signals, and within which it has tasks.
+# Within so many seconds launch.py handles signals, and has tasks.
 _BEGINS_SECONDS = 60.0
 _END_SECONDS = 120.0
 _LONG, _SHORT = 1_000_000, 300
@@ -50,11 +50,11 @@ class Stop:
   Attributes:
     seed: the seed from which the other values are drawn.
     agent: the agent that learns.
-    way: 'end' if the run ends by itself, 'stop' if the verb stops it, or the
-      signal that does.
-    seconds: the seconds until the run is stopped.
-    is_late: whether the seconds count from the start of the run's tasks rather
-      than from the run's own.
+    way: 'end' if the run ends by itself, 'stop' if the verb `stop` stops it,
+      or else the signal that stops it.
+    seconds: the seconds from the start until the run is stopped.
+    is_late: whether these seconds begin when the run's tasks start, rather than
+      when the run's command starts.
     num_steps: the environment steps after which the run ends by itself.
   """
 
@@ -67,23 +67,28 @@ class Stop:
 
 
 def make(seed: int) -> Stop:
-  """Draws a run and its stop."""
+  """Returns a run and its stop, drawn at random from a seed."""
   draw = random.Random(seed)
   way = _WAYS[seed % len(_WAYS)]
   agent = [*_AGENTS][seed // len(_WAYS) % len(_AGENTS)]
   ratio = _LAST_SECONDS / _FIRST_SECONDS
   # Half of the stops come within the first five seconds.
   seconds = _FIRST_SECONDS * ratio ** draw.random() ** 0.5
-  # A short run may be ending by itself when it is stopped.
+  # A short run may already be ending by itself when it is stopped.
   is_short = way == 'end' or draw.random() < 0.4
   num_steps = _SHORT if is_short else _LONG
-  # On a busy machine, imports take most of the time.
+  # On a busy machine, imports take most of the time before the tasks start.
   is_late = draw.random() < 0.5
   return Stop(seed, agent, way, seconds, is_late, num_steps)
 
 
 def play(stop: Stop, folder: pathlib.Path) -> list[str]:
-  """Runs and stops a run; returns what went wrong."""
+  """Starts a run and stops it; returns a text for each thing that went wrong.
+
+  Args:
+    stop: the run, and how it is stopped.
+    folder: an empty folder for the run's files.
+  """
   run_dir, temporary = folder / 'run', folder / 'tmp'
   temporary.mkdir()
   marker = str(folder)
@@ -115,7 +120,7 @@ def play(stop: Stop, folder: pathlib.Path) -> list[str]:
 
 
 def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
-  """Stops a run; returns the exit codes that it may have then."""
+  """Stops a run; returns the exit codes that are right for it."""
   if stop.way == 'end':
     return (0,)
   if stop.is_late:
@@ -131,14 +136,14 @@ def _end(stop: Stop, process, run_dir: pathlib.Path, env) -> tuple[int, ...]:
   helpers.wait_until(
     lambda: _handles(process.pid), 'launch.py', _BEGINS_SECONDS
   )
-  # After its last line, a run may end before it hears of a signal.
+  # After its last line, a run may end before it receives the signal.
   leaves = _has_said_all(run_dir)
   process.send_signal(stop.way)
   return (128 + stop.way, *([0] if leaves else []))
 
 
 def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
-  """Types the verb `stop` until it works; returns the exit codes, as `_end`."""
+  """Types the verb `stop` until it works; returns exit codes as `_end` does."""
   deadline = time.monotonic() + _BEGINS_SECONDS
   while process.poll() is None:
     asked = subprocess.run(
@@ -152,7 +157,7 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
     if asked.returncode == 0:
       leaves = _has_said_all(run_dir)
       return (128 + signal.SIGTERM, *([0] if leaves else []))
-    # The verb refuses while the run has not written its status yet.
+    # Until the run has written its status, the verb refuses.
     if asked.returncode != 2 or time.monotonic() > deadline:
       raise AssertionError(f'stop: {asked.stdout}{asked.stderr}')
     time.sleep(0.2)
@@ -160,13 +165,13 @@ def _ask_to_stop(process, run_dir, env) -> tuple[int, ...]:
 
 
 def _has_said_all(run_dir: pathlib.Path) -> bool:
-  """Whether a run has printed the last line of a run that ends well."""
+  """Returns whether a run has printed the last line, as one that ends well."""
   output = (run_dir.parent / 'output').read_text(errors='replace')
   return f'{run_dir / "policy"}\n' in output
 
 
 def _handles(pid: int) -> bool:
-  """Whether a process handles SIGHUP, which Python itself never does."""
+  """Returns whether a process handles SIGHUP, which plain Python does not."""
   try:
     with open(f'/proc/{pid}/status') as f:
       caught = re.search(r'^SigCgt:\s*(\w+)', f.read(), re.MULTILINE)
@@ -176,7 +181,7 @@ def _handles(pid: int) -> bool:
 
 
 def _left(marker: str, folder: pathlib.Path) -> list[str]:
-  """Returns what a run should not have left or printed."""
+  """Returns a text for each thing that a run has left or printed wrongly."""
   wrong = []
   try:
     helpers.assert_nothing_left(marker)
@@ -194,7 +199,7 @@ def _left(marker: str, folder: pathlib.Path) -> list[str]:
 
 
 def play_all(seeds, directory: pathlib.Path) -> list[str]:
-  """Plays a stop for each seed; returns what went wrong, a text a run."""
+  """Plays the stop of each seed; returns a text for each run that failed."""
 
   def one(seed: int) -> str | None:
     stop = make(seed)
@@ -225,7 +230,7 @@ def test_a_hundred_runs_end_as_they_should(tmp_path):
 
 if __name__ == '__main__':
   first, count = map(int, sys.argv[1:])
-  # After a shell's `&`, this process and its runs would ignore it.
+  # After a shell's `&`, this process and its runs would ignore SIGINT.
   signal.signal(signal.SIGINT, signal.default_int_handler)
   with tempfile.TemporaryDirectory() as scratch:
     found = play_all(range(first, first + count), pathlib.Path(scratch))

@@ -1,7 +1,7 @@
-"""The pods of a JobSet as processes of this machine, since no cluster is here.
+"""Runs the pods of a JobSet as processes of this machine, without a cluster.
 
-They have the manifests' commands and environment variables, with other host
-names, ports and paths. The test starts a pod again where Kubernetes would.
+The processes have the manifests' commands and environment variables, with other
+host names, ports and paths. The tests start a pod again where Kubernetes would.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 
 class Pods(runs.Run):
-  """The pods of one run; `process` is the launcher's."""
+  """The pods of one run; `process` is the launcher's process."""
 
   def __init__(self, run_dir):
     super().__init__(run_dir)
@@ -59,7 +59,7 @@ class Pods(runs.Run):
 
   @contextlib.contextmanager
   def started(self):
-    """Starts the pods that have not completed; kills the rest at the end."""
+    """Starts the pods that have not completed; kills those left at the end."""
     with contextlib.ExitStack() as stack:
       self._output = stack.enter_context(open(self.output_path, 'a'))
       for name, job in self._jobs.items():
@@ -98,7 +98,12 @@ class Pods(runs.Run):
       process.wait()
 
   def _here(self, text, index):
-    """Returns a command's word or a variable's value for this machine."""
+    """Returns a text of the manifests as it must be on this machine.
+
+    Args:
+      text: a word of a command, or an environment variable's value.
+      index: the pod's number in its job.
+    """
     host = (
       f'{self._launcher_name}.{self._launcher_name[: -len("-launcher-0-0")]}'
     )
@@ -118,7 +123,7 @@ def test_a_launcher_that_makes_room_goes_on_with_all_daemons(tmp_path):
     pods.process.send_signal(signal.SIGTERM)
     assert pods.end() == 143, pods.output
     codes = {task: each.wait(_PATIENCE) for task, each in pods.daemons.items()}
-  # After a 0, the Job would take the task for done and not start it again.
+  # After exit code 0, Kubernetes would not start the pod again.
   assert 0 not in codes.values(), pods.output
   before = pods.count('learner_steps')
   with pods.started():

@@ -1,4 +1,4 @@
-"""`python launch.py` as a user types it, in processes of its own."""
+"""Runs `python launch.py` as a user types it."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_a_run_makes_its_steps_and_its_rows_have_each(run):
   assert counted >= 2000
   logged = [run.column(f'actor_{i}', 'actor/steps')[-1] for i in range(2)]
   assert max(logged) == counted
-  # An episode that the end of the run broke off has no row.
+  # An episode that was cut off by the end of the run has no row.
   lengths = [run.column(f'actor_{i}', 'actor/episode_length') for i in (0, 1)]
   assert counted - 2 * 200 < sum(map(sum, lengths)) <= counted
 
@@ -116,7 +116,7 @@ def test_tensorboard_shows_each_metric_under_its_documented_name(run):
   )
   assert len(documented) == len(set(documented))
   for name in set.union(*written.values()):
-    # The learner reports what its agent chooses.
+    # Each agent chooses the names of its losses, so they are not documented.
     assert name in documented or name.startswith('learner/')
 
 
@@ -185,7 +185,7 @@ def test_a_finished_run_is_played(run):
     ['episode', '2'],
   ]
   returns = [float(line.split()[3].replace(',', '')) for line in episodes]
-  # Each number is rounded by itself.
+  # The returns and the mean are rounded separately.
   mean_return = float(mean.split()[-1].replace(',', ''))
   assert mean_return == pytest.approx(sum(returns) / 2, abs=0.11)
 
@@ -200,7 +200,7 @@ def test_without_a_terminal_there_are_plain_lines(run):
 
 @pytest.fixture(scope='module')
 def quiet(tmp_path_factory):
-  """A run with `--quiet` on a terminal, and what it printed."""
+  """Returns a run with `--quiet` on a terminal, and what it printed."""
   run = runs.Run(tmp_path_factory.mktemp('quiet') / 'run')
   exit_code, output = terminals.run(
     *('launch.py', '--quiet', f'--run_dir={run.run_dir}'),
@@ -240,7 +240,7 @@ def test_ctrl_c_ends_a_run_with_its_loggers_closed(tmp_path):
   assert 'killing' not in run.output
   assert run.left_over() == []
   assert list((run.run_dir / 'checkpoints' / 'learner').iterdir())
-  # The logger writes the row that it held back when it is closed.
+  # The logger holds a row back, and writes it when it is closed.
   assert run.rows('learner_0')[-1]['learner/steps']
 
 

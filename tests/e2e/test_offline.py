@@ -1,4 +1,4 @@
-"""A run records its episodes; another learns from them without actors."""
+"""A run records its episodes, and another run learns from them offline."""
 
 from tests.e2e import runs
 
@@ -8,7 +8,7 @@ def test_recorded_episodes_are_imitated(tmp_path):
   with teacher.launch('--num_actors=1', '--num_steps=400', '--record'):
     assert teacher.end() == 0, teacher.output
   episodes = list((teacher.run_dir / 'episodes').iterdir())
-  # Two are the actor's; the others are the evaluator's.
+  # Two episodes are the actor's; the others are the evaluator's.
   assert len(episodes) >= 3
 
   pupil = runs.Run(tmp_path / 'pupil')
@@ -20,7 +20,7 @@ def test_recorded_episodes_are_imitated(tmp_path):
   ):
     assert pupil.end() == 0, pupil.output
   assert pupil.left_over() == []
-  # The state of this learner begins with a Python number.
+  # The first leaf of this learner's state is a Python number.
   assert (pupil.run_dir / 'policy' / 'policy.json').exists(), pupil.output
   assert {name.partition('/')[0] for name in pupil.tasks()} == {
     'variable_server',

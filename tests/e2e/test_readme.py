@@ -1,4 +1,4 @@
-"""The examples of the README and of docs/ run as they stand there."""
+"""Runs the examples of the README and of docs/ as they are written there."""
 
 import os
 import pathlib

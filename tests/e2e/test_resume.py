@@ -1,4 +1,4 @@
-"""A run that was stopped or killed is resumed where it was."""
+"""A run that was stopped or killed goes on from where it was."""
 
 import json
 import os
@@ -17,9 +17,9 @@ _METRICS = '--metrics=tensorboard,jsonl'
 
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
-  """A run whose launcher was killed while its learner wrote a checkpoint."""
+  """Returns a run whose launcher was killed during a learner's checkpoint."""
   run = runs.Run(tmp_path_factory.mktemp('resume') / 'run')
-  # The learner writes one after each step, so most likely one is half-written.
+  # The learner writes one after each step, so one is most likely half-written.
   with run.launch('--num_steps=1000000', '--checkpoint_every=0', _METRICS):
     run.wait_to_learn()
     run.wait_until(lambda: run.rows('evaluator_0'), 'evaluation')
@@ -47,7 +47,7 @@ def test_everything_goes_on(run):
   assert target <= run.count('actor_steps') <= target + 2 * 200
   assert run.count('learner_steps') > learner_steps
   for name, before in rows.items():
-    # The row may have more columns now.
+    # The rows may have more columns now.
     for old, row in zip(before, run.rows(name), strict=False):
       assert row.items() >= old.items()
   for actor in range(2):

@@ -1,4 +1,4 @@
-"""`launch.py --seeds`: a run for each seed, and a comparison."""
+"""`launch.py --seeds` makes a run for each seed, and compares the runs."""
 
 import json
 
@@ -14,7 +14,7 @@ _FLAGS = (
 )
 
 
-# `tests/cli/test_seeds.py` has the same test with a stand-in for the runs.
+# `tests/cli/test_seeds.py` has the same test with fake runs.
 @pytest.mark.long
 def test_a_run_a_seed_and_their_interquartile_mean(tmp_path):
   run = runs.Run(tmp_path / 'sweep')

@@ -27,7 +27,7 @@ def test_a_failure_is_printed_last_and_whole(tmp_path):
   ]
   assert all(line.startswith('  ') for line in cause[:-2])
   assert max(map(len, cause)) > 60
-  # The cursor was never hidden.
+  # The output never hides or shows the cursor.
   assert '\033[?25' not in output
 
 

@@ -1,4 +1,4 @@
-"""An environment that the launcher can make, and an actor cannot."""
+"""An environment that can be made in the launcher but not in an actor."""
 
 import sys
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e import runs
 
-# `test_terminal` has the same run on a terminal.
+# `test_terminal` makes the same run on a terminal.
 pytestmark = pytest.mark.long
 
 

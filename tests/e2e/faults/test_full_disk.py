@@ -1,4 +1,4 @@
-"""A run says that its disk is full, and goes on."""
+"""When its disk is full, a run says so and goes on."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _SMALL = '--config=min_replay_size=100,batch_size=16,hidden_layer_sizes=(16,)'
 
 @pytest.fixture
 def disk(tmp_path):
-  """A disk of four megabytes, which only root may mount."""
+  """Yields the path of a disk of four megabytes, which only root may mount."""
   path = tmp_path / 'disk'
   path.mkdir()
   mount = ['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', str(path)]

@@ -37,14 +37,15 @@ counter.report('test', {'actor_steps': missing})
 print(missing)
 """
 
-# There are up to thirty kills, and after each the run must have recovered.
+# There are up to thirty kills, and after each kill the run must recover.
 pytestmark = pytest.mark.timeout(600)
 
 
 def _kill(run, name):
   """Kills a task; returns when it runs again and actors make steps.
 
-  A task that dies early again and again ends the run, as it should.
+  It first waits until the task has run for a while: a task that dies early
+  again and again ends the run.
   """
   before = run.tasks()[name]
   run.wait_until(
@@ -65,9 +66,9 @@ def _kill(run, name):
 
 
 def _fill_up(run):
-  """Reports the steps that are missing from the limit, so that the run ends.
+  """Reports to the counter the steps that are missing from the run's limit.
 
-  How many steps it makes between the kills depends on the machine.
+  So the run ends on any machine, however many steps it makes between kills.
   """
   task = run.tasks()['counter/0']
   (address,) = task.addresses
@@ -108,10 +109,11 @@ def test_each_role_was_restarted(run, name):
 
 def test_the_counts_are_right(run):
   counted = run.count('actor_steps')
-  # Each actor may end one more episode, and ends the one that it is in.
+  # An actor may play one more episode after the one that it is in.
   assert _STEPS <= counted <= _STEPS + 4 * _EPISODE
   counted -= run.filled_up
-  # A kill between counting an episode and logging it costs the row.
+  # If an actor is killed after it counts an episode and before it logs the
+  # episode, the row is missing.
   logged = sum(
     sum(run.column(f'actor_{actor}', 'actor/episode_length'))
     for actor in range(2)

@@ -1,4 +1,4 @@
-"""Other users of the machine, who have no key, at each port of a run."""
+"""Connects to each port of a run as a user who does not know its keys."""
 
 import subprocess
 import sys

@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 
 class _Walk(gymnasium.Env):
-  """Draws observations at random; notes that it was made, and closed."""
+  """Draws random observations; notes in a file when it is made and closed."""
 
   def __init__(self, length=20, bad_at=None):
     self.observation_space = spaces.Box(-1, 1, (3,), np.float32)
