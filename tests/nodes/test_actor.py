@@ -1,4 +1,4 @@
-"""An actor's steps count as they are made; only finite ones reach replay."""
+"""An actor's steps count at once, and only finite ones reach replay."""
 
 import compat  # noqa: F401
 
@@ -22,7 +22,12 @@ _BAD = float('nan')
 
 
 class Walk(dm_env.Environment):
-  """Has episodes of one length, or without an end; one reward can be a NaN."""
+  """An environment whose episodes have one length or never end.
+
+  Args:
+    length: the number of steps of each episode. None makes it endless.
+    bad_at: the number of the step, over all episodes, whose reward is a NaN.
+  """
 
   def __init__(self, length=None, bad_at=None):
     self._length = length
@@ -65,7 +70,7 @@ class Rows(loggers.Logger):
 
 
 class VariableClient:
-  """A variable client whose parameters are there from the start."""
+  """A variable client that has parameters from the start."""
 
   params = np.float32(0.5)
 
@@ -87,7 +92,7 @@ def make_actor(adder=None):
 
 
 class Acting:
-  """What an actor's process consists of, without other processes."""
+  """The objects of an actor's process, with the counter in the same process."""
 
   def __init__(
     self, environment, limit=None, adder=None, stop=True, every_seconds=1000.0
@@ -209,7 +214,7 @@ def test_a_step_that_is_not_finite_is_left_out_and_acting_goes_on(
   seen = [leaf for sample in samples for leaf in jax.tree.leaves(sample.data)]
   assert len(seen) > 40
   assert finite.find(seen) is None
-  # The 50th did not count as a step, and no other is missing.
+  # The 50th step did not count, and no other step is missing.
   assert acting.counter.get_counts()['actor_steps'] == 100
   assert acting.watch.metrics() == {metric_names.LEFT_OUT: 1.0}
   lengths = [

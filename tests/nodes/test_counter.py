@@ -1,4 +1,4 @@
-"""The counter adds up exactly, also if reports or processes repeat."""
+"""The counts are exact, even if a report is repeated or a process restarts."""
 
 import contextlib
 import pathlib
@@ -16,9 +16,9 @@ from tests.run_files import disks
 
 
 class _UnreliableCounter:
-  """A counter that can be replaced, and whose answers can get lost.
+  """A counter that can be replaced, and whose answers can be lost.
 
-  An answer is lost after the report took effect.
+  When an answer is lost, the report has already taken effect.
   """
 
   def __init__(self, counter):
@@ -55,7 +55,7 @@ def test_a_report_whose_answer_was_lost_counts_once():
 
 
 class _Served(counter_client.CounterClient):
-  """A client that calls a counter of this process."""
+  """A client that calls a counter in the same process."""
 
   def __init__(self, served):
     super().__init__('localhost:1')
@@ -131,7 +131,7 @@ def test_a_killed_counter_keeps_every_count(tmp_path):
   before = counter_lib.GlobalCounter(journal=journal.Journal(path))
   counter_client.Counter(before, 'actor', 0.0).increment(steps=5)
   before.begin('actor/0')
-  # Nothing is closed: its process was killed.
+  # Nothing is closed, as if the process was killed.
   after = counter_lib.GlobalCounter(journal=journal.Journal(path))
   assert after.get_counts() == {'actor_steps': 5}
   assert after.begin('actor/0') == 1

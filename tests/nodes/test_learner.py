@@ -1,4 +1,4 @@
-"""Weights that are not finite get neither to actors nor into checkpoints."""
+"""Weights that are not finite reach neither actors nor checkpoints."""
 
 import contextlib
 
@@ -22,7 +22,7 @@ _STEPS = 20
 
 
 class Diverges(core.Learner):
-  """A learner whose weights are NaN from one step on."""
+  """A learner whose weights contain a NaN from the step `bad_from` on."""
 
   def __init__(self, bad_from):
     self._bad_from = bad_from
@@ -56,7 +56,10 @@ def variables():
 
 
 class Learning:
-  """A learner's loop with all around it, taken step by step."""
+  """A learner's loop with its watch, publisher and checkpointer.
+
+  A test makes it step by step.
+  """
 
   def __init__(self, variables, path, bad_from, stop):
     parent = counter_lib.GlobalCounter()
@@ -97,7 +100,7 @@ def test_a_learner_that_diverges_stops_with_its_last_finite_weights(
     learning.step()
   assert 'learner/0, after step 3' in str(error.value)
   assert "the weight['policy']['w'][1] is nan" in str(error.value)
-  # The loop saves once more at its end, and that is no second error.
+  # The loop saves once more at its end. That must not raise a second error.
   learning.loop.checkpoint()
   assert learning.end()["['steps']"] == 2
   np.testing.assert_array_equal(variables.pull()['policy']['w'], [1, 2])

@@ -1,4 +1,4 @@
-"""The replay server saves its tables, if it is told to."""
+"""The replay server saves its tables, and loads them after a kill."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def _tables():
 
 
 def _kill_when_saved(client, directory, status_dir):
-  """Inserts an item, kills the server once it is saved, and samples again."""
+  """Inserts an item, kills the server after a save, and samples the item."""
   client.insert([np.float32(7)], {'replay': 1.0})
   seen = set(directory.glob('*/DONE'))
   helpers.wait_until(

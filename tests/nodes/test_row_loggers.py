@@ -1,4 +1,4 @@
-"""Loggers around a logger pass on every row."""
+"""Loggers that wrap another logger pass on every row."""
 
 import compat  # noqa: F401
 

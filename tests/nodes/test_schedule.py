@@ -1,4 +1,4 @@
-"""Schedules of evaluators from the command line."""
+"""The command line's schedules of evaluators are parsed."""
 
 import pytest
 

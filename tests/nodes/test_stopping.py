@@ -1,4 +1,4 @@
-"""A stop ends each node wherever it is, in order and without output."""
+"""A stop ends a node that is being made, or that has started a thread."""
 
 import threading
 

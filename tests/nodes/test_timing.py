@@ -1,4 +1,4 @@
-"""What a process spends its time on is measured and added up."""
+"""Timers measure what a process spends its time on, and add it up."""
 
 import json
 import time

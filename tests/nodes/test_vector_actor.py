@@ -1,4 +1,4 @@
-"""Several environments in one actor: each acts as if it were alone."""
+"""An actor acts in each of its environments as if it were the only one."""
 
 import compat  # noqa: F401
 
@@ -19,7 +19,10 @@ _LENGTHS = (3, 5, 2)
 
 
 class Numbers(dm_env.Environment):
-  """Has episodes of one length; observations name lane, episode and step."""
+  """An environment whose observations are (lane, episode, step).
+
+  All episodes of a lane have the length that `_LENGTHS` gives.
+  """
 
   def __init__(self, lane: int):
     self._lane = lane
@@ -97,7 +100,7 @@ def make_actor(key, adder=None):
 
 
 class VariableClient:
-  """A variable client whose parameters are there from the start."""
+  """A variable client that has parameters from the start."""
 
   def __init__(self, source):
     (self.params,) = source.get_variables(['policy'])
@@ -142,7 +145,7 @@ def test_each_episode_is_as_if_its_environment_were_alone(keys):
     )
     single.run(num_episodes=episodes)
     assert episodes > 1
-    # The last episode was broken off.
+    # The last episode is unfinished.
     assert adder.steps == alone.steps[: len(adder.steps)]
 
 

@@ -1,4 +1,4 @@
-"""A stop ends a loop wherever it waits, and then all is closed."""
+"""A stop ends a loop wherever it waits, and then its resources are closed."""
 
 import gc
 import sys
@@ -128,7 +128,7 @@ def test_the_workers_methods_are_served(manager):
 
 @pytest.mark.parametrize('prefetch', [lambda samples: samples, utils.prefetch])
 def test_a_learner_that_waits_for_samples_ends_in_time(manager, prefetch):
-  """Acme's learners wait for their own threads, which nothing interrupts."""
+  """Acme's learners wait for a prefetching thread, which is not interrupted."""
   samples = learner.Samples(iter(threading.Event().wait, None))
   batches = prefetch(samples)
   loop = worker.StoppableWorker(
@@ -165,7 +165,7 @@ def test_a_loop_that_calls_check_ends_there(manager):
 
 
 def test_an_interruption_that_python_drops_is_made_again(manager, monkeypatch):
-  """Python drops it in a destructor, or where the collector calls JAX back."""
+  """Python drops it in a destructor, and where the collector calls into JAX."""
   printed, ended = [], []
 
   class Slow:
@@ -193,7 +193,7 @@ def test_an_interruption_that_python_drops_is_made_again(manager, monkeypatch):
 def test_an_interruption_that_code_turns_into_another_error_is_no_failure(
   manager,
 ):
-  """The code of dm-tree does so, whose callbacks raise through C++."""
+  """dm-tree does this: its callbacks raise through C++."""
 
   def forever():
     try:

@@ -1,4 +1,4 @@
-"""A worker manager for tests, with which this thread passes for a node's."""
+"""A worker manager for tests, so that a thread looks like a node's thread."""
 
 import contextlib
 import threading
@@ -23,7 +23,7 @@ class WorkerManager:
 
 @contextlib.contextmanager
 def in_this_thread():
-  """Yields a worker manager, which this thread has, with a launch context."""
+  """Gives this thread a worker manager, which it yields, and a launch context."""
   manager = WorkerManager()
   launchpad_internals.set_worker_manager(manager)
   context.set_context(context.LaunchContext())

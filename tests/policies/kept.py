@@ -1,4 +1,4 @@
-"""Exported policies of untrained agents, and what their evaluators do."""
+"""Exports policies of untrained agents, with actions of their evaluators."""
 
 import dataclasses
 import pathlib
@@ -21,13 +21,13 @@ from programs import (
 
 @dataclasses.dataclass
 class Kept:
-  """A policy's folder, and what its agent's evaluator did.
+  """An exported policy, and some episodes that the evaluator's actor played.
 
   Attributes:
     path: the policy's folder.
     observations: the observations of some episodes, one after the other.
     actions: the evaluator's action after each observation.
-    begins: the indices of the observations that begin an episode.
+    begins: the index of each episode's first observation.
   """
 
   path: pathlib.Path
@@ -67,7 +67,7 @@ def make_learner(config: experiment.ExperimentConfig) -> core.Learner:
 def make_evaluators_actor(
   config: experiment.ExperimentConfig, learner: core.Learner
 ) -> core.Actor:
-  """Returns the actor that the default evaluator acts with."""
+  """Returns the actor of the experiment's default evaluator."""
   made = []
   make_actor = builders.make_actor_of_either_form(
     config.get_builder(), config.get_environment_spec
@@ -90,7 +90,14 @@ def make_evaluators_actor(
 def keep(
   agent: str, env: str, path: pathlib.Path, num_episodes: int = 2
 ) -> Kept:
-  """Exports a new learner's policy, and plays with the evaluator's actor."""
+  """Exports a new learner's policy, and plays with the evaluator's actor.
+
+  Args:
+    agent: the agent's name, as in `--agent`.
+    env: the environment's name, as in `--env`.
+    path: the folder to which the policy is exported.
+    num_episodes: how many episodes the actor plays.
+  """
   config = make_experiment(agent, env)
   learner = make_learner(config)
   export.export(config, learner, path)

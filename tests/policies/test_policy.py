@@ -1,4 +1,4 @@
-"""An exported policy plays as the evaluator did, without this program."""
+"""An exported policy acts as the evaluator did, without the other packages."""
 
 import collections
 import dataclasses
@@ -22,8 +22,8 @@ from tests.policies import kept as policies
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
-# Acts on given observations where only JAX, NumPy and safetensors can be
-# imported.
+# A program that loads a policy and acts on given observations. It can import
+# only JAX, NumPy and safetensors.
 _ELSEWHERE = """
 import sys
 
@@ -55,7 +55,7 @@ np.save(sys.argv[3], np.asarray(actions))
 
 
 def _play_elsewhere(kept: policies.Kept, tmp_path) -> np.ndarray:
-  """Returns the actions of the loaded policy after the same observations."""
+  """Returns the loaded policy's actions for the observations in `kept`."""
   moved = tmp_path / 'elsewhere' / 'kept'
   shutil.copytree(kept.path, moved)
   np.savez(
@@ -141,7 +141,7 @@ def test_an_observation_that_float32_does_not_hold_is_refused(recurrent):
 
 
 def _named(mapping) -> dict:
-  """Returns a nest whose names are not in alphabetical order."""
+  """Returns a mapping whose keys are not in alphabetical order."""
   return mapping(
     z=np.array([0.1, -0.2], np.float32),
     a=(np.float32(0.5), np.array([4], np.int32)),

@@ -1,4 +1,4 @@
-"""Videos of an environment hold what was shown, in its size and speed."""
+"""A video has the environment's pictures, in their size and at their speed."""
 
 import sys
 
@@ -35,7 +35,7 @@ def test_a_video_has_each_picture_in_its_size_and_at_its_speed(tmp_path):
   assert len(frames) == 20 + 1
   assert frames[-1].shape == last.shape
   first, seen = frames[0].astype(float), frames[-1].astype(float)
-  # The pendulum falls, and compression changes a picture less than that.
+  # The pendulum's fall changes a picture more than compression does.
   assert np.abs(seen - last).mean() < np.abs(first - last).mean() / 2
 
 

@@ -1,3 +1,3 @@
-"""What all tests here need: Acme, made to import."""
+"""Makes Acme importable for all tests of this folder."""
 
 import compat  # noqa: F401

@@ -1,4 +1,4 @@
-"""What several tests of this folder run, or have others run."""
+"""The settings of a small run, which several tests use."""
 
 from cli import settings
 

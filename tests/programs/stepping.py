@@ -1,4 +1,4 @@
-"""Runs programs without their loops, so that tests step them by handles."""
+"""Launches programs without their loops; tests call the steps by handles."""
 
 import contextlib
 
@@ -10,8 +10,8 @@ def launched(program, serialize):
   """Launches a program in threads of this process; yields it.
 
   Args:
-    program: as made by `distributed.make_program`.
-    serialize: whether its nodes are pickled first, as if for other processes.
+    program: a program that `distributed.make_program` made.
+    serialize: whether the nodes are pickled first, as for other processes.
   """
   for label in ('learner', 'actor', 'evaluator', 'counter'):
     for node in program.groups.get(label, ()):
@@ -24,12 +24,12 @@ def launched(program, serialize):
 
 
 def client(program, label, index=0):
-  """Returns a client of a node, whose calls have a deadline.
+  """Returns a client of a node. If it is a Courier node, calls have a deadline.
 
   Args:
     program: a launched program.
     label: the node's group.
-    index: the node's place in its group.
+    index: the node's index in its group, from 0.
   """
   handle = program.groups[label][index].create_handle()
   if isinstance(handle, lp.CourierHandle):

@@ -1,4 +1,4 @@
-"""Builders, policies and evaluators of both of Acme's forms run alike."""
+"""Builders, policies and evaluators of both forms of Acme run in a program."""
 
 import pytest
 from acme import specs
@@ -12,7 +12,7 @@ from tests.programs import stepping
 
 
 class _LaterFormBuilder:
-  """SAC's builder, in Acme's later form."""
+  """SAC's builder in Acme's later form."""
 
   def __init__(self, released: acme_sac.SACBuilder):
     self._released = released
@@ -57,7 +57,7 @@ _ENVIRONMENT = environments.make_environment_factory('gym:Pendulum-v1')
 
 
 def _later_form_evaluator(random_key, variable_source, counter, make_actor):
-  """Gives the spec to `make_actor` too, as evaluators of later Acme do."""
+  """Passes the spec to `make_actor`, as evaluators of Acme's later form do."""
   environment = _ENVIRONMENT(0)
   spec = specs.make_environment_spec(environment)
   policy = acme_sac.apply_policy_and_sample(
@@ -84,7 +84,7 @@ def program(request):
     environment_factory=_ENVIRONMENT,
     max_num_actor_steps=None,
     evaluator_factories=[
-      # Acme's own, of the released form.
+      # This is Acme's evaluator of the released form.
       distributed_layout.default_evaluator_factory(
         _ENVIRONMENT, parts.network_factory, parts.eval_policy_factory
       ),
@@ -118,7 +118,7 @@ def test_acts_learns_and_is_evaluated(program):
   [
     (lambda networks: [networks], ['networks']),
     (lambda n, s, evaluation: [n, s, evaluation], ['networks', 'spec', True]),
-    # This is the form of Acme's PPO.
+    # Acme's PPO has a factory of this form.
     (
       lambda networks, evaluation=False: [networks, evaluation],
       ['networks', True],

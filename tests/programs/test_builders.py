@@ -1,4 +1,4 @@
-"""Builders, policies and evaluators of both of Acme's forms can be used."""
+"""Builders, policies and evaluators of both forms get the right arguments."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The whole graph in one process, without its loops, stepped by handles."""
+"""Tests the whole graph in one process, without its loops."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The offline program: batches of recorded transitions make new weights."""
+"""The offline program learns from recorded transitions."""
 
 import pytest
 from acme.utils import loggers

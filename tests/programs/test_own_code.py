@@ -1,4 +1,4 @@
-"""An error in one's own code is shown by its traceback, not as a wrong flag."""
+"""An error in own code is shown with its traceback, not as a wrong flag."""
 
 import sys
 
@@ -97,7 +97,7 @@ _STATEMENTS = {
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-  """Types a command that trains, up to where a run would begin."""
+  """Yields a function that runs a training command until a run would begin."""
   monkeypatch.syspath_prepend(tmp_path)
   monkeypatch.setattr(
     launching.Launch,
@@ -154,7 +154,7 @@ def test_the_text_of_ones_own_error_is_escaped_for_the_terminal(run):
 def _check_traceback(error, kind, folder):
   lines = error.splitlines()
   assert lines[0] == 'Traceback (most recent call last):'
-  # The traceback begins with one's own code.
+  # The traceback begins in the own code.
   assert lines[1].startswith(f'  File "{folder}/mine.py"'), error
   kind = 'ModuleNotFoundError' if kind == 'ImportError' else kind
   assert lines[-2].startswith(f'{kind}: '), error

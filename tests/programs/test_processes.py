@@ -1,4 +1,4 @@
-"""Each process closes the environments that it made, each of them once."""
+"""Each process closes every environment that it made, exactly once."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from tests.policies import kept
 
 
 class _Environments:
-  """Makes an experiment's environments; counts those made and those closed."""
+  """Makes environments, and counts how many were made and closed."""
 
   def __init__(self, factory):
     self._factory = factory
@@ -37,7 +37,7 @@ class _Environments:
 
 @pytest.fixture
 def stopped():
-  """Makes this process that of a node which must stop."""
+  """Makes this process look like that of a node that must stop."""
   with worker_managers.in_this_thread() as manager:
     manager.stop()
     yield

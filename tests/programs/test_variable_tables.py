@@ -1,4 +1,4 @@
-"""The variable server's table is shaped like what a learner publishes."""
+"""The variable server's table has the shapes of what the learner publishes."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ class _Learner:
 
 
 class _Builder:
-  """A builder of the later form, whose learner has the given variables."""
+  """A builder of the later form whose learner has the given variables."""
 
   def __init__(self, make_values):
     self._make_values = make_values
@@ -32,7 +32,7 @@ class _Builder:
   'make_values',
   [
     lambda key: {'w': key[:1].astype(np.float32)},
-    # This one looks at a value, which is not there when only shapes are.
+    # This learner looks at a value, which does not exist under `eval_shape`.
     lambda key: {'w': np.full(1, float(key[0]), np.float32)},
   ],
   ids=['traced', 'looking'],

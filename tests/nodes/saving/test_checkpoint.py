@@ -1,4 +1,4 @@
-"""A checkpoint that is damaged, or no checkpoint at all, is not used."""
+"""Checkpoints are read back; damaged ones and other files are not used."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What was written to a journal is there however its process ended."""
+"""A journal keeps every value that was written, however its process ended."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A saved state comes back bit by bit, and to load it runs no code."""
+"""A saved state is read back bit by bit, and loading it runs no code."""
 
 import collections
 import dataclasses
@@ -171,7 +171,7 @@ def test_any_byte_that_changed_is_found():
       saved = saved_state.from_bytes(bytes(changed))
     except ValueError:
       continue
-    # A space that fills up the header may change, for one.
+    # For example, a space that only fills up the header may change.
     assert saved.facts == {'n': 1} and saved.leaves['b'] == 7
     np.testing.assert_array_equal(saved.leaves["['a']"], np.arange(3.0))
 
