@@ -23,7 +23,7 @@ class WorkerManager:
 
 @contextlib.contextmanager
 def in_this_thread():
-  """Gives this thread a worker manager, which it yields, and a launch context."""
+  """Sets the manager and launch context of this thread; yields the manager."""
   manager = WorkerManager()
   launchpad_internals.set_worker_manager(manager)
   context.set_context(context.LaunchContext())
