@@ -130,7 +130,7 @@ class CheckedTable:
 
     Raises:
       ConnectionError: no server took the item before the deadline.
-      OtherServerError: a new server answers since then.
+      OtherServerError: a new server has come since that answer.
     """
     item = inserts.Item(self._name, entry.key, entry.priority)
     dtypes = [spec.dtype_number for spec in self.signature.leaves]

@@ -1,4 +1,4 @@
-"""A gRPC server that takes Reverb's place and answers what a test wants."""
+"""A gRPC server in Reverb's place, which gives the answers that a test sets."""
 
 import contextlib
 from concurrent import futures

@@ -6,7 +6,7 @@ IDENTITY = messages.SERVER_INFO_RESPONSE.field('tables_state_id', b'id')
 
 
 def server_info_response(**table_fields):
-  """Writes what a server says that has one table."""
+  """Writes the answer of a server that has one table."""
   table = messages.TABLE_INFO.encode(
     name=b'variables', max_size=1, **table_fields
   )
@@ -14,7 +14,7 @@ def server_info_response(**table_fields):
 
 
 def tensor_spec(**fields):
-  """Writes a signature that is one spec."""
+  """Writes a signature that consists of one spec."""
   spec = messages.TENSOR_SPEC.encode(**fields)
   return messages.STRUCTURED_VALUE.field('tensor_spec_value', spec)
 

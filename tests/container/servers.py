@@ -39,7 +39,7 @@ def table(signature, name=container.DEFAULT_TABLE, max_size=1):
 
 
 class TfAgentsClient:
-  """Makes the calls that TF-Agents' documentation says its client makes."""
+  """Makes the calls that TF-Agents' client makes, by its documentation."""
 
   def __init__(self, address, name=container.DEFAULT_TABLE):
     self._client = reverb.TFClient(address)
@@ -73,7 +73,7 @@ def transfer(value, leaf_type='numpy', spec=None, like=None, table=None):
     value: The nest to push.
     leaf_type: The type of the leaves that are pulled.
     spec: What the table is made from; None for the value.
-    like: The template that the reader pulls with.
+    like: The nest that the reader passes to `pull` as `like`.
     table: The table; None for one made from `spec`.
   """
   table = table or container.variable_table(value if spec is None else spec)

@@ -1,4 +1,4 @@
-"""The examples of the container's page run, as they stand there."""
+"""The examples of the container's page run without changes."""
 
 import pathlib
 import re

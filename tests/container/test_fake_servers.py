@@ -1,4 +1,4 @@
-"""Whatever program answers at an address, a call ends soon in a clear error."""
+"""If any other program answers, a call ends soon with a clear error."""
 
 import random
 

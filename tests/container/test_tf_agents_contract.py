@@ -1,4 +1,4 @@
-"""What TF-Agents' documentation of `ReverbVariableContainer` says, in order."""
+"""A container does what TF-Agents documents of `ReverbVariableContainer`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fields are written as protobuf has them."""
+"""Fields are written and read as protobuf defines them."""
 
 from reverb_wire import protobuf
 

@@ -1,9 +1,9 @@
-"""Attacks a server: tries to have it create a file, without the call key.
+"""Attacks a server: tries to make it create a file, without the call key.
 
 python -m tests.rpc.strangers PATH ADDRESS
 
-It tries every way that a client without the key has. If root runs it, it first
-becomes an ordinary user.
+It tries every way that is open to a client without the key. If root runs it, it
+first becomes an ordinary user.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Evil:
 
 
 def come(path: str, address: str) -> None:
-  """Tries every way.
+  """Attacks a server in every way.
 
   Args:
     path: path of the file to create.
