@@ -63,8 +63,8 @@ class ActorLoop(core.Worker):
 class WeightsObserver(observers.EnvLoopObserver):
   """Logs which weights an episode used, and ends the loop when it must end.
 
-  Acme's loop calls only its observers between two steps. So this observer makes
-  two checks at each step:
+  Between two steps only an observer can end Acme's loop. So this one makes two
+  checks at each step:
 
   - Must the program stop? (`worker.check`)
   - Did a fetch of weights fail? Acme's `VariableClient` fetches in a future and

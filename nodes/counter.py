@@ -1,4 +1,4 @@
-"""The counter: every count of the program, and the rule that stops it."""
+"""The counter: adds up the counts of all processes, and stops at a limit."""
 
 import threading
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ Number = int | float
 
 # How long one call may take.
 _CALL_SECONDS = 5.0
-# How long the counter may not answer, as while it is restarted.
+# How long a call waits for a counter that does not answer, as in a restart.
 _AWAY_SECONDS = 60.0
 # How long the counter's disk may be full. A person may need that long to make
 # room.

@@ -76,7 +76,7 @@ class LearnerLoop(core.Worker):
       saved_state.to_bytes(learner.save(), {})
 
   def run(self) -> None:
-    """Publishes the initial weights, then learns until it is enough."""
+    """Publishes the initial weights, then steps until `is_enough` is True."""
     self.publish()
     while not self._is_enough():
       worker.check()

@@ -18,7 +18,7 @@ _LAST_REPORT_SECONDS = 2.0
 
 
 class Enough(Exception):
-  """All actors together have made as many steps as the run shall have."""
+  """All actors together have reached the run's number of steps."""
 
 
 class StepCounter(observers.EnvLoopObserver):

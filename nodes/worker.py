@@ -32,7 +32,7 @@ import container
 
 _T = TypeVar('_T')
 _POLL_SECONDS = 0.2
-# After a stop, how long it may take to finish making a node.
+# How long after a stop a node may still be in the making.
 _MAKING_SECONDS = 2.5
 # Objects that are kept so that their destructors never run.
 _kept: list[Any] = []
