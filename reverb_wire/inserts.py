@@ -1,7 +1,7 @@
 """Writes the requests that put one item into a table, without compressing it.
 
 Reverb's own clients compress each leaf with snappy and copy it several times. A
-snappy stream may also hold its data verbatim, and that is what is written here.
+snappy stream may also hold its data verbatim, as the streams written here do.
 Every Reverb client can read it, no time goes into compressing weights (which do
 not compress), and a reader needs no copy of the data.
 """

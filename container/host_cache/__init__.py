@@ -2,7 +2,7 @@
 
 - `cache`: the versions of one table.
 - `entries`: one version as a file.
-- `folders`: where caches are, who uses them, and what a crash has left.
+- `folders`: makes, shares and removes the folders of caches.
 - `locks`: locks between processes, with deadlines.
 - `own_folder`: private folders, in folders where every user may write.
 """
