@@ -1,5 +1,5 @@
-"""Each figure in README and docs, as a command that measures it again.
+"""Commands that measure the figures in README and docs again.
 
-A benchmark measures this program beside a peer, in the same run where it can:
-only ratios mean the same on another machine.
+A benchmark compares this program with a peer, in the same run if possible. Only
+the ratios can be compared with those of another machine.
 """

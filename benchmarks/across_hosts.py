@@ -1,15 +1,15 @@
-"""Measures how soon all readers on another host have new weights.
+"""Measures the time until all readers on another host have new weights.
 
   python -m benchmarks.across_hosts [--megabytes=1,10,100] [--gigabits=1,10]
 
 Peers: the calls that TF-Agents' container makes, and Acme's way, in which each
 reader asks the learner. All ways run one after the other over the same link.
 
-Two network namespaces of this machine stand for two hosts. The cable between
-them has a bandwidth, which the kernel's `tbf` limits. Server and learner are on
-one host, all readers on the other. A time is from the start of a push until the
-last reader has the weights; bytes are what the readers' network card received.
-This needs root and iproute2.
+Two network namespaces of this machine stand for two hosts. The kernel's `tbf`
+limits the bandwidth of the cable between them. Server and learner are on one
+host, and all readers are on the other. A time is from the start of a push until
+the last reader has the weights. The bytes are those that the readers' network
+card received. The benchmark needs root and iproute2.
 """
 
 import ctypes
@@ -50,8 +50,9 @@ class Row(NamedTuple):
 
   Attributes:
     peer: the way's name.
-    milliseconds: from the start of a push until the last reader has it.
-    received_mb: what the readers' network card received, in 10^6 bytes.
+    milliseconds: from the start of a push until the last reader has the
+      weights.
+    received_mb: 10^6 bytes that the readers' network card received for a push.
   """
 
   peer: str
@@ -60,11 +61,11 @@ class Row(NamedTuple):
 
 
 def _on(namespace: str, make: Callable[[], dict]) -> dict[str, Callable]:
-  """Moves this process to a host, shared memory included; then calls `make`.
+  """Moves this process to a host with its own shared memory, and calls `make`.
 
   Args:
-    namespace: the host's network namespace.
-    make: returns the calls that the process answers, by name.
+    namespace: the name of the host's network namespace.
+    make: returns the functions that answer the process's calls, by name.
   """
   libc = ctypes.CDLL(None, use_errno=True)
   descriptor = os.open(f'/var/run/netns/{namespace}', os.O_RDONLY)
@@ -147,7 +148,7 @@ def measure(
       for reader in reader_processes:
         reader.start('pull')
       end = max(reader.result() for reader in reader_processes)
-      if repeat:  # The first push also connects, and is not counted.
+      if repeat:  # The first push is not counted, since it also connects.
         seconds.append(end - start)
         received.append(net.received_bytes('b') - before)
   finally:

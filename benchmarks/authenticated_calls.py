@@ -5,7 +5,8 @@
 Peer: plain Courier, which `rpc` replaces in the tasks of a run.
 
 Each call sends an array to another process and gets it back. The two sides take
-turns. Prints medians in microseconds, for arrays of several sizes in bytes.
+turns. The benchmark prints the medians in microseconds, for arrays of several
+sizes in bytes.
 """
 
 import multiprocessing

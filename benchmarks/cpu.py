@@ -4,10 +4,10 @@
 
 Peer: the calls that TF-Agents' container makes.
 
-All go over the network, with one reader. Prints medians in milliseconds: of
-wall time, and of CPU time in the caller's process and in the server's. A call
-that takes no longer than its caller's CPU time does not gain by a faster
-server.
+All calls go over the network, and there is one reader. The benchmark prints
+medians in milliseconds: of wall time, and of CPU time in the caller's process
+and in the server's. If a call takes no longer than its caller's CPU time, a
+faster server would not make it faster.
 """
 
 import statistics
@@ -20,7 +20,7 @@ from benchmarks.support import forks, peers
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
 _CALLS = flags.DEFINE_integer(
-  'calls', 10, 'Calls of each kind, after a first one.'
+  'calls', 10, 'Calls of each kind that are counted.'
 )
 _NUM_LEAVES = 20
 _PEERS = (

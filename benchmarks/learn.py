@@ -4,9 +4,9 @@
 
 There is no peer: the figures are returns of known environments.
 
-Runs `launch.py` for each agent, environment and seed, one after the other.
+It runs `launch.py` for each agent, environment and seed, one after the other.
 Agents that imitate learn from the episodes that SAC's run of the same seed has
-recorded; with --only that run must be in the folder of --runs.
+recorded. With --only, that run must be in the folder of --runs.
 """
 
 import csv
@@ -95,7 +95,7 @@ class Row(NamedTuple):
     end_return: the mean return of the last five evaluations.
     steps: steps of all actors together, or of the learner in the offline
       program.
-    minutes: minutes from the command to its end.
+    minutes: minutes from the start of the command to its end.
   """
 
   agent: str
@@ -113,7 +113,7 @@ def run(case: Case, seed: int, runs: pathlib.Path) -> Row:
   Args:
     case: what to run.
     seed: the run's seed.
-    runs: the folder for the run directory.
+    runs: the folder in which the run directory is made.
 
   Raises:
     subprocess.CalledProcessError: the run failed; its output says why.

@@ -1,12 +1,12 @@
-"""Measures what publishing costs a learner, in steps a second.
+"""Measures how many steps per second publishing costs a learner.
 
   python -m benchmarks.publishing [--megabytes=100] [--step_ms=20]
 
 The peer is the same learner while it does not publish.
 
 The learner's thread has one core to itself. Its publisher's threads and the
-variable server have the others, as on a machine with a core to spare. A step is
-either a sleep, as when an accelerator does the work, or a computation on the
+variable server have the other cores, as on a machine with a spare core. A step
+is either a sleep, as if an accelerator did the work, or a computation on the
 core. Windows with and without publishing take turns. At the end the server is
 killed, and the learner goes on publishing.
 """
@@ -26,7 +26,7 @@ from benchmarks.support import forks
 
 _MEGABYTES = flags.DEFINE_float('megabytes', 100.0, 'Size, in 10^6 bytes.')
 _STEP_MS = flags.DEFINE_float('step_ms', 20.0, 'Milliseconds of a step.')
-_WINDOWS = flags.DEFINE_integer('windows', 5, 'Windows of either kind.')
+_WINDOWS = flags.DEFINE_integer('windows', 5, 'Windows of each kind.')
 _SECONDS = flags.DEFINE_float('seconds', 4.0, 'Seconds of a window.')
 
 _LEAVES = 20
@@ -35,7 +35,7 @@ _TIMEOUT = 600.0
 
 
 def _make_compute() -> Callable[[], None]:
-  """Returns a jitted computation on one core that takes as long as a step."""
+  """Returns a jitted computation that takes as long as a step on one core."""
   values = jax.numpy.linspace(0, 1, 10_000)
 
   @jax.jit
@@ -96,7 +96,11 @@ class Learner:
     return steps / (time.monotonic() - start)
 
   def compare(self, kind: str) -> None:
-    """Prints what publishing costs steps of one kind, 'sleep' or 'compute'."""
+    """Prints what publishing costs.
+
+    Args:
+      kind: 'sleep' or 'compute'.
+    """
     plain, publishing, losses, pushes, blocked = [], [], [], 0.0, 0.0
     for _ in range(_WINDOWS.value):
       self.publisher.flush()
@@ -131,7 +135,7 @@ def _serving(cores: list[int]) -> dict[str, Callable]:
 def main(_) -> None:
   cores = sorted(os.sched_getaffinity(0))
   if len(cores) < 2:
-    raise SystemExit('This needs two cores: one for the learner, one to spare.')
+    raise SystemExit('This needs two cores: one of them for the learner.')
   server = forks.ForkedProcess(lambda: _serving(cores))
   learner = Learner(server.call('address'), cores)
   for kind in ('sleep', 'compute'):

@@ -4,10 +4,10 @@
 
 There is no peer: this passes or fails.
 
-Every leaf of a version holds the version's number. Readers check that all
-leaves agree, that neither numbers nor versions go back, and that no reader
-stays behind. Each process checks that its memory does not grow. The exit code
-is 0 if all of this was so.
+All leaves of a push contain the push's number. Readers check that all leaves
+have the same number, and that neither numbers nor versions go back. At the end
+all readers must get the last push. Each process checks that its memory does not
+grow. The exit code is 0 if all checks pass.
 """
 
 import multiprocessing
@@ -44,16 +44,20 @@ def make_values(number: int) -> dict[str, np.ndarray]:
 
 
 def own_memory() -> int:
-  """Returns the bytes of this process alone, without the mapped host cache."""
+  """Returns the bytes of this process's own memory, without the host cache."""
   with open('/proc/self/status') as file:
     for line in file:
       if line.startswith('RssAnon'):
         return int(line.split()[1]) * 1024
-  raise OSError('/proc/self/status tells no RssAnon.')
+  raise OSError('/proc/self/status has no RssAnon.')
 
 
 class MemoryCheck:
-  """Compares this process's memory with that after a third of the test."""
+  """Checks that this process's memory does not grow.
+
+  The memory after a third of the test is the one that later memory may not
+  exceed by much.
+  """
 
   def __init__(self, name: str):
     self._name = name
@@ -73,7 +77,7 @@ class MemoryCheck:
 
 
 def serve(port: int) -> None:
-  # A server stops once nothing refers to it any more.
+  # A server stops when nothing refers to it any more.
   server = reverb.Server([container.variable_table(make_values(0))], port=port)
   check = MemoryCheck('the server')
   while server:
@@ -99,8 +103,8 @@ def read(address: str, use_cache: bool, newest) -> None:
 
   Args:
     address: host and port of the server.
-    use_cache: whether to share the host's copy.
-    newest: a shared integer, which gets the newest number that was read.
+    use_cache: whether to read the host's shared copy.
+    newest: a shared integer that is set to the newest number read.
   """
   client = container.ReverbVariableContainer(
     address, leaf_type='numpy', host_cache=use_cache
@@ -130,13 +134,14 @@ def read_all(address: str, newest: list) -> None:
 
   Args:
     address: host and port of the server.
-    newest: for each reader a shared integer; see `read`.
+    newest: a shared integer for each reader; see `read`.
   """
   check = MemoryCheck('a reader')
 
   def run(index: int) -> None:
     try:
-      # One reader in each process has no cache, so that both ways are tested.
+      # One reader in each process does not use the host cache, so that both
+      # ways are tested.
       read(address, index > 0, newest[index])
     except BaseException as error:
       print(f'reader {index}: {error!r}', file=sys.stderr, flush=True)
@@ -186,7 +191,7 @@ def main(_) -> None:
     if dead:
       sys.exit(f'{dead} ended by itself.')
     name = random.choice(list(roles))
-    # A pusher that is killed while it holds the lock would hold it for ever.
+    # If a pusher were killed with the lock, it would never release it.
     with counter.get_lock():
       running[name].kill()
     running[name].join()

@@ -1,4 +1,4 @@
-"""Measures the seconds until a program learns, and the memory that it takes.
+"""Measures the seconds until a program learns, and its memory.
 
   python -m benchmarks.startup --num_actors=1,2,4,16
 
@@ -6,8 +6,8 @@ Peer: Acme's own `DistributedLayout` on Launchpad's `local_mp` (see
 `support.sides`). The two run one after the other.
 
 A run is measured from its command until every actor and the learner have taken
-a step, and is ended then. Each side runs once before, which is not counted, so
-that Python's bytecode and what `launch.py` caches are there.
+a step. Then the run is ended. Each side first runs once without being counted,
+so that Python's bytecode and the files that `launch.py` caches exist.
 """
 
 import csv
@@ -30,7 +30,7 @@ _NUM_ACTORS = flags.DEFINE_list(
 _PEER = flags.DEFINE_bool('peer', True, "Whether to run Acme's layout, too.")
 _CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _TIMEOUT = flags.DEFINE_float(
-  'timeout', 600.0, 'Seconds after which a run is given up.', lower_bound=1.0
+  'timeout', 600.0, 'Seconds after which a run has failed.', lower_bound=1.0
 )
 
 _POLL_SECONDS = 0.2
@@ -47,8 +47,8 @@ class Row(NamedTuple):
     first_actor_s: seconds from the command to the first step of any actor.
     last_actor_s: seconds from the command to the last actor's first step.
     learner_s: seconds from the command to the end of the learner's first step.
-    processes: the number of processes once the program learns, the launcher
-      among them.
+    processes: the number of processes once the program learns, including the
+      launcher.
     pss_mb: the proportional memory (PSS) of all processes, in 10^6 bytes.
     actor_pss_mb: the mean proportional memory of an actor, in 10^6 bytes.
   """
@@ -69,7 +69,7 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
   Args:
     side: `launch.py` or `acme`.
     num_actors: the number of actors.
-    kept: a folder for what a side caches from one run to the next.
+    kept: a folder for the files that a side caches from one run to the next.
 
   Raises:
     RuntimeError: the program ended before it learned.
@@ -101,8 +101,8 @@ def _wait(
   """Waits until every actor and the learner have taken a step.
 
   Returns:
-    The time of each actor's first step, by its pid, and that of the learner's,
-    in seconds since the epoch.
+    The time of each actor's first step, by its pid, and the time of the
+    learner's first step, in seconds since the epoch.
   """
   deadline = time.monotonic() + _TIMEOUT.value
   while True:
@@ -123,7 +123,7 @@ def _wait(
 def _learner_time(side: str, directory: str) -> float | None:
   if side == 'acme':
     return next(iter(stamps.read(directory, 'learner').values()), None)
-  # The learner logs its first step, and the logger notes the time.
+  # The learner logs its first step, and the logger records the time.
   path = pathlib.Path(directory, 'run', 'metrics', 'learner_0.csv')
   try:
     with path.open(newline='') as f:
@@ -133,7 +133,7 @@ def _learner_time(side: str, directory: str) -> float | None:
 
 
 def conclusions(rows: Sequence[Row]) -> Iterator[str]:
-  """Yields sentences on the ratio of the sides, and on each side's growth."""
+  """Yields sentences that compare the sides, and numbers of actors."""
   by_side = {}
   for row in rows:
     by_side.setdefault(row.side, {})[row.actors] = row
@@ -147,8 +147,8 @@ def conclusions(rows: Sequence[Row]) -> Iterator[str]:
       more = (many.pss_mb - few.pss_mb) / (many.actors - few.actors)
       slower = many.learner_s / few.learner_s
       yield (
-        f'{side}: {many.actors} actors learn after {slower:.2f} times the time '
-        f'of {few.actors}; one more actor takes {more:.0f} MB'
+        f'{side}: {many.actors} actors need {slower:.2f} times as long to '
+        f'learn as {few.actors}; one more actor takes {more:.0f} MB'
       )
 
 

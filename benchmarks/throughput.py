@@ -1,13 +1,14 @@
-"""Measures the steps a second of actors and learner.
+"""Measures the steps per second of actors and learner.
 
   python -m benchmarks.throughput --num_actors=2,4
 
 Peer: Acme's own `DistributedLayout` on Launchpad's `local_mp` (see
 `support.sides`). The two run one after the other.
 
-Each has its own evaluator: Acme's never rests, this program's evaluates every
-3 s. Steps of both are counted in the same way, by their replay servers: an
-environment step inserts an item, a learner step samples a batch.
+Each side has its own evaluator: Acme's never rests, and this program's
+evaluates every 3 s. The replay servers count the steps of both sides in the
+same way: an environment step inserts an item, and a learner step samples a
+batch.
 """
 
 import subprocess
@@ -36,7 +37,7 @@ _WARM_UP = flags.DEFINE_float(
 )
 _WINDOW = flags.DEFINE_float('window', 45.0, 'Seconds to count.')
 _TIMEOUT = flags.DEFINE_float(
-  'timeout', 300.0, 'Seconds for a side to learn, else it is given up.'
+  'timeout', 300.0, 'Seconds after which a side must learn.'
 )
 _CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _POLL_SECONDS = 1.0
@@ -48,10 +49,10 @@ class Row(NamedTuple):
   Attributes:
     side: one of `sides.SIDES`.
     actors: the number of actors.
-    actor_steps_s: steps a second of all actors together.
-    learner_steps_s: steps a second of the learner.
-    sum_s: the sum of the two.
-    cpu: CPU time of all processes together, in seconds a second.
+    actor_steps_s: steps per second of all actors together.
+    learner_steps_s: steps per second of the learner.
+    sum_s: the sum of these two.
+    cpu: CPU seconds per second of all processes together.
   """
 
   side: str
@@ -68,7 +69,7 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
   Args:
     side: one of `sides.SIDES`.
     num_actors: the number of actors.
-    kept: a folder for what a side caches from one run to the next.
+    kept: a folder for the files that a side caches from one run to the next.
 
   Raises:
     RuntimeError: the program ended.
@@ -112,7 +113,7 @@ def _replay(address: str) -> table_info.TableInfo:
 
 
 def _cpu(process: subprocess.Popen) -> float:
-  """Returns the CPU seconds so far of all processes that a program has now."""
+  """Returns the CPU seconds of all processes that a program has now."""
   times = [member.cpu_times() for member in sides.tree(process.pid)]
   return sum(t.user + t.system for t in times)
 

@@ -2,12 +2,12 @@
 
   python -m benchmarks.weights [--megabytes=0.1,1,10,100,400] [--readers=1,4,16]
 
-Peers, in the same run: the calls that TF-Agents' container makes; Acme's way,
-in which each reader asks the learner; Ray's object store, if Ray is installed;
-and a plain copy in memory, which no way can be faster than.
+The peers, in the same run, are the calls that TF-Agents' container makes;
+Acme's way, in which each reader asks the learner; Ray's object store, if Ray is
+installed; and a plain copy in memory, which is the lower limit of all times.
 
-Prints a table and the ratios to the peers, and writes `docs/images/weights.csv`
-and `docs/images/weights.png`.
+It prints a table and the ratios to the peers, and writes
+`docs/images/weights.csv` and `docs/images/weights.png`.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ _OUT = flags.DEFINE_string(
 )
 
 _CHECKS = 1000
-# A reader that never rests would take a core from the push it waits for.
+# A reader that polled without a pause would take a core from the push.
 _POLL_SECONDS = 0.0005
 
 
@@ -53,7 +53,7 @@ def _pushing(peer, address, values) -> dict[str, Callable]:
   def timed() -> tuple[float, float, float | None]:
     """Returns when the push began and ended, and how long it blocked.
 
-    In seconds; the monotonic clock is the same for all processes.
+    All are in seconds. The monotonic clock is the same for all processes.
     """
     start = time.monotonic()
     blocked = push()
@@ -73,7 +73,7 @@ def _reading(peer, address, values) -> dict[str, Callable]:
 
   return {
     'pull': timed,
-    # The checker is made before the push, so that the push is news for it.
+    # The checker is made before the push, so that it sees a newer version.
     'expect': lambda: checks.append(peer.checker()),
     'news': lambda: _await_news(checks.pop()),
     'no_news': lambda: _no_news(peer.checker()),
@@ -93,7 +93,7 @@ def _no_news(check: Callable[[], Any] | None) -> float | None:
 
 
 def _await_news(check: Callable[[], Any]) -> float:
-  """Returns when this reader has the next version, by the monotonic clock.
+  """Waits for the next version; returns when it came, by the monotonic clock.
 
   Args:
     check: returns None until there is a newer version.
@@ -109,9 +109,9 @@ def measure(
   """Times one peer with one payload and one number of readers.
 
   Args:
-    make_peer: makes the peer; called again for each reader's process.
+    make_peer: makes the peer; it is called again in each reader's process.
     megabytes: the size of the weights, in 10^6 bytes.
-    readers: how many pull at the same time.
+    readers: how many readers pull at the same time.
   """
   values = peers.make_values(megabytes, _LEAVES.value)
   peer = make_peer()
@@ -143,7 +143,14 @@ def _time_pulls(
   reader_processes: list[forks.ForkedProcess],
   size: int,
 ) -> weights_report.Row:
-  """Returns the row with the times of pushes, and of pulls by all readers."""
+  """Times pushes and all readers' pulls; returns the row with these times.
+
+  Args:
+    row: the row so far.
+    pusher: the process that pushes.
+    reader_processes: the processes that pull.
+    size: the size of the weights, in bytes.
+  """
   pushes, blocked, pulls, received = [], [], [], []
   for repeat in range(_REPEATS.value + 1):
     start, end, wait = pusher.call('push')
@@ -151,7 +158,8 @@ def _time_pulls(
     for reader in reader_processes:
       reader.start('pull')
     new = [reader.result() for reader in reader_processes]
-    if not repeat:  # The first also connects, and touches new memory.
+    # The first push and pull also connect, and touch new memory.
+    if not repeat:
       continue
     pushes.append(end - start)
     pulls.extend(new)
@@ -171,7 +179,7 @@ def _time_pulls(
     pull_p99_ms=float(np.quantile(pulls, 0.99)) * 1e3,
     pull_gb_s=size / p50 / 1e9,
     wire_mb=statistics.median(received) / 1e6,
-    # Peers without versions push and then pull.
+    # A reader of a peer without versions pulls after the push has ended.
     news_ms=(statistics.median(pushes) + p50) * 1e3,
   )
 
@@ -181,7 +189,16 @@ def _time_news(
   pusher: forks.ForkedProcess,
   reader: forks.ForkedProcess,
 ) -> weights_report.Row:
-  """Returns the row with the times of news, for a peer that has versions."""
+  """Times how soon a reader has a new version, for a peer with versions.
+
+  Args:
+    row: the row so far.
+    pusher: the process that pushes.
+    reader: the process that asks for new versions.
+
+  Returns:
+    The row with these times, or the same row for a peer without versions.
+  """
   no_news = reader.call('no_news')
   if no_news is None:
     return row
@@ -199,7 +216,7 @@ def _time_news(
 
 
 def _memcpy(megabytes: float, readers: int) -> weights_report.Row:
-  """Returns a row for a plain copy, which no way can be faster than."""
+  """Returns a row for a plain copy in memory: the lower limit of all times."""
   values = peers.make_values(megabytes, _LEAVES.value)
   seconds = min(peers.memcpy_seconds(values) for _ in range(5))
   return weights_report.Row(

@@ -1,4 +1,4 @@
-"""Shows what `benchmarks.weights` measured: as a table, a CSV and a picture."""
+"""Shows the results of `benchmarks.weights` as a table, a CSV and a picture."""
 
 import csv
 import dataclasses
@@ -13,22 +13,27 @@ from benchmarks.support import peers
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-  """What one peer did with one payload and number of readers.
+  """The figures of one peer with one payload and one number of readers.
 
-  A figure that the peer does not have is None.
+  A figure is None if the peer does not have it.
 
   Attributes:
     payload_mb: the size of the weights, in 10^6 bytes.
     readers: how many readers pulled at the same time.
     peer: the peer's name.
-    push_ms: milliseconds of a push, the median.
-    blocked_ms: milliseconds for which the learner could not go on, the median.
-    pull_p50_ms: milliseconds of a pull, the median.
-    pull_p99_ms: milliseconds of a pull, the 99th percentile.
-    pull_gb_s: the payload over the median of a pull, in 10^9 bytes a second.
-    news_ms: milliseconds from the start of a push until a reader has it.
-    no_news_us: microseconds of a check that finds no newer version.
-    wire_mb: 10^6 bytes over the network to all readers together, for a push.
+    push_ms: the median of a push, in milliseconds.
+    blocked_ms: the median time for which a push blocks the learner, in
+      milliseconds.
+    pull_p50_ms: the median of a pull, in milliseconds.
+    pull_p99_ms: the 99th percentile of a pull, in milliseconds.
+    pull_gb_s: the payload divided by the median of a pull, in 10^9 bytes per
+      second.
+    news_ms: the median time from the start of a push until a reader has the
+      new version, in milliseconds.
+    no_news_us: the median of a check that finds no newer version, in
+      microseconds.
+    wire_mb: 10^6 bytes that go over the network to all readers together after
+      a push.
   """
 
   payload_mb: float
@@ -58,10 +63,10 @@ _COLUMNS = {
   'no_news_us': 'no news',
   'wire_mb': 'wire MB',
 }
-# A shorter push is none: with Courier there is nothing to push.
+# A shorter push is not shown: with Courier nothing is pushed.
 _LEAST_MS = 0.1
-# Title, this program's column and row, and the peers' column. A ratio above one
-# is in this program's favour.
+# Each has a title, this program's column and row, and the peers' column. If a
+# ratio is above one, this program is faster.
 _RATIOS = (
   ('pull, mapped', ('pull_p50_ms', peers.MAPPED), 'pull_p50_ms'),
   ('pull, copied', ('pull_p50_ms', peers.COPIED), 'pull_p50_ms'),
@@ -122,7 +127,7 @@ def write_csv(rows: Sequence[Row], path: pathlib.Path) -> None:
 
 
 def draw(rows: Sequence[Row], path: pathlib.Path) -> None:
-  """Draws pulls for each number of readers, and what a push costs."""
+  """Draws the times of pulls for each number of readers, and of pushes."""
   matplotlib.use('Agg')
   from matplotlib import pyplot as plt
 

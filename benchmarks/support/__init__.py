@@ -1,1 +1,1 @@
-"""What several benchmarks share: processes, peers, hosts, whole programs."""
+"""Code that several benchmarks share: processes, peers, hosts, programs."""

@@ -25,9 +25,9 @@ def launch(num_actors: int, directory: str) -> None:
   """Runs the program until it is killed.
 
   Args:
-    num_actors: how many actor processes. There is an evaluator as well.
-    directory: a folder for a file that the workers need, and for the address
-      of replay.
+    num_actors: the number of actor processes. There is also an evaluator.
+    directory: a folder for a file that the workers need, and for a file with
+      the replay server's address.
   """
   environment = stamps.make_actor_environment(0)
   spec = specs.make_environment_spec(environment)
@@ -69,7 +69,8 @@ def _import_compat_first(path: str) -> local_multi_processing.PythonProcess:
   """Returns settings that make workers import `compat` before anything else.
 
   Args:
-    path: a file, which is written; workers run what is pickled in it.
+    path: the file to write. It contains a pickled function, which the workers
+      call.
   """
   with open(path, 'wb') as f:
     pickle.dump(patches.apply, f)
@@ -77,7 +78,7 @@ def _import_compat_first(path: str) -> local_multi_processing.PythonProcess:
 
 
 class StampingLogger(base.Logger):
-  """Notes the time of the learner's first step, after which it first logs."""
+  """Records the time of the learner's first log, which is after a step."""
 
   def __init__(self):
     self._first = True
@@ -85,7 +86,7 @@ class StampingLogger(base.Logger):
   def write(self, data):
     if self._first:
       self._first = False
-      base.to_numpy(data)  # Waits for the step, as a logger that writes does.
+      base.to_numpy(data)  # Waits for the step, as a real logger does.
       stamps.stamp('learner')
 
   def close(self):

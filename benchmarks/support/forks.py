@@ -1,4 +1,4 @@
-"""Processes of a benchmark, which answer calls by name."""
+"""Processes of a benchmark that answer calls by name."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -9,7 +9,8 @@ from typing import Any
 from system import linux
 
 _CALL_SECONDS = 300.0
-# Forks start at once. The parent must not have made a client or a server.
+# Forked processes start quickly. Before a fork, the parent must not have made a
+# client or a server.
 _FORK = multiprocessing.get_context('fork')
 
 
@@ -20,8 +21,8 @@ class ForkedProcess:
     """Starts the process.
 
     Args:
-      make: called in the process; returns functions by the names of the calls
-        that they answer.
+      make: is called in the process, and returns the functions that answer
+        calls, by name.
     """
     self._pipe, theirs = _FORK.Pipe()
     self._process = _FORK.Process(
@@ -30,7 +31,7 @@ class ForkedProcess:
     self._process.start()
 
   def start(self, call: str) -> None:
-    """Starts a call, and does not wait for its result."""
+    """Starts a call, without waiting for its result."""
     self._pipe.send(call)
 
   def result(self) -> Any:
@@ -38,7 +39,7 @@ class ForkedProcess:
 
     Raises:
       TimeoutError: there was no answer in time.
-      Exception: the call raised it.
+      Exception: the call raised this error.
     """
     if not self._pipe.poll(_CALL_SECONDS):
       raise TimeoutError(f'No answer within {_CALL_SECONDS:g} s.')
@@ -48,7 +49,7 @@ class ForkedProcess:
     return result
 
   def call(self, call: str) -> Any:
-    """Starts a call and returns its result; raises what `result` does."""
+    """Starts a call and returns its result; raises the errors of `result`."""
     self.start(call)
     return self.result()
 
@@ -57,7 +58,8 @@ class ForkedProcess:
     self._process.join()
 
   def close(self) -> None:
-    # To close the pipe would not be noticed, since later forks have it as well.
+    # The process would not notice a closed pipe, since processes that were
+    # forked later have the pipe as well.
     self._pipe.send(None)
     self._process.join(10)
     self.kill()

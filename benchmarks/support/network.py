@@ -1,16 +1,16 @@
-"""Two hosts on this machine: network namespaces with a cable between."""
+"""Two hosts on this machine: network namespaces with a cable between them."""
 
 import contextlib
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
 
-# A host's processes have a shared memory of their own, as its network is.
+# A command gets its own shared memory, as it would have on its own host.
 _ENTER = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
 
 
 def missing() -> str | None:
-  """Returns why this machine cannot have such hosts, or None if it can."""
+  """Returns why such hosts cannot be made here, or None if they can."""
   try:
     with connected():
       return None
@@ -44,7 +44,11 @@ class Network:
     return self._namespaces[host]
 
   def limit(self, rate: str) -> None:
-    """Limits the cable to a bandwidth in both directions, such as `1gbit`."""
+    """Limits the bandwidth of the cable in both directions.
+
+    Args:
+      rate: the bandwidth as `tc` takes it, such as `1gbit`.
+    """
     for host in self.addresses:
       _run(
         *('tc', '-netns', self._namespaces[host], 'qdisc', 'replace'),
@@ -53,7 +57,7 @@ class Network:
       )
 
   def set_link(self, state: str) -> None:
-    """Cuts the cable if `state` is `down`, and mends it if it is `up`."""
+    """Cuts the cable if `state` is 'down', and repairs it if it is 'up'."""
     self._ip('link', 'set', 'eth0', state, host='b')
 
   def received_bytes(self, host: str) -> int:

@@ -1,7 +1,7 @@
-"""Ways to move weights, behind one interface, so that one loop times them all.
+"""Ways to move weights, with one interface, so that one loop times them all.
 
-A peer has parts that run in processes of their own: one server, one pusher,
-which is the learner, and several readers.
+The parts of a peer run in separate processes: one server, one pusher, which
+stands for the learner, and several readers.
 """
 
 import abc
@@ -57,8 +57,9 @@ class Peer(abc.ABC):
   def pusher(self, address: str, values: Nest) -> Callable[[], float | None]:
     """Returns a function that pushes the values as a new version.
 
-    The function returns when readers can have the version. Its result is for
-    how many seconds the learner could not go on, or None if that is not known.
+    The function returns when readers can get the version. Its result is the
+    number of seconds for which the push blocked the learner, or None if that is
+    not known.
 
     Args:
       address: the server's address.
@@ -75,22 +76,24 @@ class Peer(abc.ABC):
     """
 
   def checker(self) -> Callable[[], Any] | None:  # noqa: B027
-    """Returns a function that asks for a newer version, or None without such.
+    """Returns a function that asks for a newer version.
 
-    The function returns None if there is nothing newer.
+    The function returns None if there is no newer version. A peer that has no
+    versions returns None in place of the function.
     """
 
   def received(self) -> float | None:  # noqa: B027
-    """Returns the bytes that came over the network to this reader so far.
+    """Returns the bytes that this reader received over the network so far.
 
-    None if they are not counted.
+    The result is None if they are not counted.
     """
 
 
 class Container(Peer):
   """This repository's container, with or without the host cache.
 
-  With it readers map the host's one copy, or copy it to memory of their own.
+  With the host cache, readers map the host's one copy, or copy it to their own
+  memory.
   """
 
   def __init__(self, name: str, host_cache: bool, copies: bool = False):
@@ -106,7 +109,7 @@ class Container(Peer):
 
   def pusher(self, address: str, values: Nest) -> Callable[[], float]:
     publisher = container.Publisher(self._connect(address))
-    # As a learner has them.
+    # A learner has JAX arrays.
     params = jax.tree_util.tree_map(jax.numpy.asarray, values)
 
     def push() -> float:
@@ -163,7 +166,7 @@ class TfAgents(Peer):
 
 
 class Courier(Peer):
-  """Acme's way: every reader asks the learner itself for its variables."""
+  """Acme's way: every reader asks the learner for its variables."""
 
   name = "Acme's Courier"
 
@@ -187,7 +190,7 @@ class Courier(Peer):
 
 
 class _Holder:
-  """A Ray actor that knows which object is the newest version."""
+  """A Ray actor that keeps a reference to the newest version."""
 
   def __init__(self):
     self._ref = []
@@ -200,7 +203,7 @@ class _Holder:
 
 
 class Ray(Peer):
-  """Ray's object store: the learner puts, readers map."""
+  """Ray's object store: the learner writes, and readers map."""
 
   name = "Ray's object store"
 
@@ -242,7 +245,7 @@ class Ray(Peer):
     return lambda: ray.get(ray.get(holder.get.remote())[0])
 
   def received(self) -> float:
-    return 0.0  # All readers are on the node that has the object.
+    return 0.0  # All readers are on the node that stores the object.
 
 
 MAPPED = 'container, same host'
@@ -260,7 +263,7 @@ PEERS = (
 
 
 def memcpy_seconds(values: Nest) -> float:
-  """Returns the seconds to copy a nest in one process, to memory in use."""
+  """Returns the seconds that a copy to memory already in use takes."""
   copies = [leaf.copy() for leaf in values.values()]
   start = time.monotonic()
   for copy, leaf in zip(copies, values.values(), strict=True):

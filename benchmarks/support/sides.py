@@ -27,7 +27,7 @@ _ROOT = pathlib.Path(__file__).parents[2]
 _ENDLESS = 10**9
 _END_SECONDS = 30.0
 _TAIL_LINES = 30
-# The file that `acme_layout` writes; `launch.py` has a status.
+# `acme_layout` writes this file; `launch.py` has the address in its status.
 REPLAY_ADDRESS = 'replay_address'
 
 
@@ -35,21 +35,21 @@ REPLAY_ADDRESS = 'replay_address'
 def running(
   side: str, num_actors: int, directory: str, kept: str
 ) -> Iterator[subprocess.Popen]:
-  """Starts a program; leaves no process of it behind.
+  """Starts a program, and at the end kills all its processes.
 
   Args:
     side: one of `SIDES`.
-    num_actors: how many actors. There is an evaluator as well.
-    directory: the folder for all that the program writes. The file `output` in
-      it gets what the program prints.
-    kept: a folder for what a side caches from one run to the next.
+    num_actors: the number of actors. There is also an evaluator.
+    directory: the folder for all files that the program writes. The program's
+      output goes to the file `output` in it.
+    kept: a folder for the files that a side caches from one run to the next.
   """
   env = dict(
     os.environ,
     HOME=directory,  # Acme writes checkpoints and metrics below it.
     PYTHONPATH=str(_ROOT),
     PYTHONPYCACHEPREFIX=f'{kept}/bytecode',
-    # `launch.py` makes JAX keep compiled functions below it.
+    # `launch.py` makes JAX keep compiled functions below this folder.
     XDG_CACHE_HOME=kept,
     **{stamps.DIRECTORY: directory},
   )
@@ -79,7 +79,7 @@ def running(
 
 
 def tree(pid: int) -> list[psutil.Process]:
-  """Returns a process and all its descendants; nothing if it has ended."""
+  """Returns a process and all its descendants, or [] if it has ended."""
   try:
     root = psutil.Process(pid)
     return [root, *root.children(recursive=True)]
@@ -108,7 +108,7 @@ def tail(directory: str) -> str:
 
 
 def replay_address(side: str, directory: str) -> str | None:
-  """Returns the address of a program's replay server, None until it is known.
+  """Returns the replay server's address, or None while it is not yet known.
 
   Args:
     side: one of `SIDES`.
@@ -132,10 +132,10 @@ def report(
   """Prints a row for each run when it has ended, then sentences about them.
 
   Args:
-    kind: the type of the rows, whose fields head the table.
+    kind: the type of the rows. Its fields are the titles of the columns.
     runs: yields the rows.
     conclusions: returns sentences about all rows.
-    csv_path: the file that gets the table, or None.
+    csv_path: the CSV file to which the table is written, or None.
   """
   width = max(map(len, kind._fields))
   rows = []

@@ -1,7 +1,7 @@
-"""Notes when each process of a measured program takes its first step.
+"""Records when each process of a measured program takes its first step.
 
-This file must not import Acme: `launch.py` imports it before it has read its
-flags, and Launchpad, which Acme imports, defines one of the flags over again.
+This file must not import Acme: `launch.py` imports this file before it has read
+its flags. Acme imports Launchpad, which defines one of these flags again.
 """
 
 import os
@@ -14,19 +14,19 @@ import dm_env
 from programs import environments
 from run_files import whole_files
 
-# The variable that names the folder of the notes.
+# The environment variable with the folder of the recorded times.
 DIRECTORY = 'BENCHMARK_STAMPS'
 _ENVIRONMENT = 'gym:Pendulum-v1'
 
 
 class StampedEnvironment(dm_env.Environment):
-  """Notes when the first step is taken."""
+  """Records when the first step is taken."""
 
   def __init__(self, environment: dm_env.Environment, role: str):
     """Wraps an environment.
 
     Args:
-      environment: takes the steps.
+      environment: the environment that takes the steps.
       role: 'actor' or 'evaluator'.
     """
     self._environment = environment
@@ -57,7 +57,7 @@ class StampedEnvironment(dm_env.Environment):
 
 
 def stamp(role: str) -> None:
-  """Notes the time of this process's first step.
+  """Records the time of this process's first step.
 
   Args:
     role: 'actor', 'evaluator' or 'learner'.
@@ -70,8 +70,8 @@ def read(directory: str, role: str) -> dict[int, float]:
   """Returns the times of first steps, in seconds since the epoch, by pid.
 
   Args:
-    directory: the folder of the notes.
-    role: as in `stamp`.
+    directory: the folder of the recorded times.
+    role: the role that `stamp` was given.
   """
   return {
     int(path.name.rpartition('-')[2]): float(path.read_text())
@@ -80,8 +80,8 @@ def read(directory: str, role: str) -> dict[int, float]:
 
 
 def make_environment(seed: int) -> dm_env.Environment:
-  """Makes `launch.py`'s environment, which --env names by this function."""
-  # `backends` names a process by its task, as in actor/3.
+  """Makes the environment of `launch.py`, whose --env names this function."""
+  # `backends` names a process after its task, such as actor/3.
   return _make(sys.argv[0].partition('/')[0], seed)
 
 

@@ -1,4 +1,4 @@
-"""An agent of one's own: DQN with another of Acme's losses."""
+"""A user's own agent: DQN with another loss of Acme's."""
 
 import dataclasses
 

@@ -9,8 +9,8 @@ from tests import helpers
 from tests.programs import samples, stepping
 from tests.programs.data import recordings
 
-# Replay lets actors write just so many steps before the learner's first step
-# that these episodes fit, and are enough for it.
+# These episodes are long enough for the learner's first step. They are also
+# short enough that replay lets an actor write them before that step.
 _PENDULUM = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=190'
 _CATCH = 'hidden_layer_sizes=(8,),batch_size=8,min_replay_size=31'
 _SEQUENCES = 'hidden_layer_sizes=(8,),batch_size=2'
@@ -28,7 +28,7 @@ _GRAPHS = [
   ('r2d2', 'bsuite:catch/0', 20, _SEQUENCES + ',min_replay_size=20'),
   ('impala', 'bsuite:catch/0', 2, _SEQUENCES + ',sequence_length=5'),
 ]
-# These are in `test_offline`.
+# `test_offline` tests these agents.
 _ELSEWHERE = {'bc'}
 
 

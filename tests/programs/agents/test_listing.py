@@ -1,4 +1,4 @@
-"""The tables of agents and of their settings say all, and import little."""
+"""The tables of agents and settings are complete, and import little."""
 
 import dataclasses
 import pathlib

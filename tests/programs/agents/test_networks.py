@@ -1,4 +1,4 @@
-"""Images reach the convolutions in [0, 1] and with their channels last."""
+"""The convolutions get images in [0, 1], with the channels on the last axis."""
 
 import compat  # noqa: F401
 

@@ -71,12 +71,12 @@ _OBSERVATIONS = {
     'nested',
   ),
 }
-# All observations are traced for these; the others have the torso of PPO.
+# These are traced with all observations; the others have the torso of PPO.
 _ALL_TRACED = ('d4pg', 'ppo')
 _TRACED = [(a, 'float16') for a in agents.AGENTS if a != 'impala']
 # Their learners use `pmap`, which cannot be traced.
 _NOT_TRACED = ('impala', 'r2d2')
-# These take seconds to trace, the others less than one.
+# Tracing these takes seconds; tracing the others takes less than one second.
 _SLOW = ('ail', 'd4pg', 'value_dice')
 
 
@@ -111,7 +111,7 @@ class _Zeros:
 
 
 class _Fixed:
-  """A variable source with the variables that a learner has now."""
+  """A variable source that returns the learner's current variables."""
 
   def __init__(self, learner):
     self._variables = learner.get_variables(['', 'network'])[:1]

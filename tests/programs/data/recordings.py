@@ -1,4 +1,4 @@
-"""Records episodes of an actor that acts at random."""
+"""Records episodes of an actor that takes random actions."""
 
 import numpy as np
 from acme import core, environment_loop, specs

@@ -1,4 +1,4 @@
-"""Recorded episodes are read whole, and refused where they do not fit."""
+"""Recorded episodes are read completely, or refused if they do not fit."""
 
 import itertools
 
@@ -19,7 +19,7 @@ def test_episodes_come_back_whole(tmp_path):
   assert transitions.reward.sum() == sum(returns)
   assert transitions.observation.shape == (sum(returns), 4)
   assert transitions.observation.dtype == np.float32
-  # All three ended by the pole's fall.
+  # All three episodes ended because the pole fell.
   assert (transitions.discount == 0).sum() == 3
   within = transitions.discount[:-1] == 1
   np.testing.assert_array_equal(
@@ -74,9 +74,9 @@ def test_a_dataset_of_minari_is_read(tmp_path, monkeypatch):
   transitions = dataset.load(2)
   assert transitions.observation.shape == (400, 3)
   assert transitions.reward[-1] == np.float32(reward)
-  # An action of 2 is the highest, which is 1 for agents.
+  # The highest action is 2 in the environment, and 1 for agents.
   np.testing.assert_array_equal(transitions.action, 1)
-  # The episodes were cut off; none came to an end.
+  # All episodes were truncated; none was terminated.
   np.testing.assert_array_equal(transitions.discount, 1)
   with pytest.raises(ValueError, match='minari download pendulum/none-v0'):
     demonstrations.Demonstrations('minari:pendulum/none-v0', spec).load()

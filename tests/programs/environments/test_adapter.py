@@ -17,7 +17,7 @@ from run_files import metric_names
 
 
 class _Env(gymnasium.Env):
-  """Gives the observations that a test chose, and keeps the actions."""
+  """Returns the observations that a test gives it, and records the actions."""
 
   def __init__(self, observations, values, actions=None, reward=1.0):
     self.observation_space = observations
@@ -34,7 +34,7 @@ class _Env(gymnasium.Env):
 
 
 class _DmEnv(dm_env.Environment):
-  """Has rewards of int[1], and keeps the last action."""
+  """An environment with rewards of int[1] that records the last action."""
 
   def __init__(self, observation_spec, action_spec, value=None):
     self._specs = observation_spec, action_spec

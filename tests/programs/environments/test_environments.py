@@ -19,7 +19,7 @@ _HERE = f'module:{__name__}'
 
 
 class Scripted(gymnasium.Env):
-  """Ends at its third step, as `ending` says; keeps seeds and actions."""
+  """Ends at its third step in the way `ending`; records seeds and actions."""
 
   observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
   action_space = spaces.Box(-2.0, 6.0, (1,), np.float32)
@@ -172,7 +172,7 @@ def test_actions_are_scaled_and_clipped():
   np.testing.assert_allclose(
     environment.unwrapped.actions, [[-2.0], [4.0], [6.0]]
   )
-  # Replay gets the agent's own array, so that it must stay as it is.
+  # Replay gets the agent's own array, so the environment must not change it.
   np.testing.assert_array_equal(actions, [[-1.0], [0.5], [3.0]])
 
 
@@ -240,7 +240,7 @@ def test_own_factory_must_return_an_environment():
   [({'EGL', 'OSMesa'}, 'egl'), ({'OSMesa'}, 'osmesa'), (set(), 'disable')],
 )
 def test_mujoco_renders_off_screen(monkeypatch, libraries, backend):
-  # It is set before it is removed, so that pytest undoes what the test sets.
+  # It is set and then removed, so that pytest undoes the test's own setting.
   monkeypatch.setenv('MUJOCO_GL', '')
   monkeypatch.delenv('MUJOCO_GL')
   monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Every family of environments makes steps that keep to its specs."""
+"""The steps of every family of environments fit its specs."""
 
 import compat  # noqa: F401
 
@@ -41,7 +41,7 @@ def _validate(spec, value):
 
 
 def _run(name, num_steps, seed):
-  """Steps a new environment at random; returns rewards and observations."""
+  """Returns rewards and observations of random steps in a new environment."""
   environments.check_environment(name)
   environment = environments.make_environment_factory(name)(seed)
   rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Names that mean no environment are refused in one sentence."""
+"""Names of no environment are refused in one sentence."""
 
 import pytest
 
