@@ -1,12 +1,12 @@
-"""A run on a terminal while it goes on.
+"""Shows a run on a terminal while it goes on.
 
-A thread of the launcher's looks at the run's files and servers from outside, as
-`watchdog` does. What needs `rich` is imported by that thread alone.
+A thread of the launcher reads the run's files and asks its servers, as
+`watchdog` does. Only that thread imports `rich`.
 
 - `live`: the thread, and the choice between the view and plain lines.
-- `gather`: makes a frame of files and of what servers say.
+- `gather`: makes a frame from the run's files and its servers' answers.
 - `frame`: what the view shows at one moment.
-- `page`, `sparkline`: make lines for `rich` of a frame.
+- `page`, `sparkline`: turn a frame into lines for `rich`.
 - `region`: draws lines at the end of a terminal, over and over.
-- `capture`: takes what this process writes to its terminal meanwhile.
+- `capture`: catches what this process writes to its terminal meanwhile.
 """

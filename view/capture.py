@@ -1,4 +1,4 @@
-"""Takes what this process writes to its terminal, on its way there."""
+"""Catches what this process writes to its terminal."""
 
 import contextlib
 import faulthandler
@@ -8,7 +8,7 @@ import sys
 
 from system import line_reader, streams
 
-# How much can be written between two reads before a writer has to wait.
+# Bytes that can be written between two reads before a writer has to wait.
 _PIPE_BYTES = 1 << 20
 _STANDARD = (1, 2)
 
@@ -24,7 +24,7 @@ class Capture:
     sys.stdout.flush()
     sys.stderr.flush()
     self._saved = {fd: os.dup(fd) for fd in _STANDARD if os.isatty(fd)}
-    # The terminal may be closed while the run goes on.
+    # Lenient, since the terminal may be closed while the run goes on.
     self.terminal = streams.open_lenient(os.dup(1), closefd=True)
     reader, writer = os.pipe()
     with contextlib.suppress(OSError):
@@ -48,7 +48,8 @@ class Capture:
 
   def end(self) -> list[str]:
     """Gives the terminal back; returns the lines that were not read yet."""
-    # If a thread waits for room in the pipe, `flush` would wait for it.
+    # Read before `flush`, which would wait for a thread that waits for room in
+    # the pipe.
     lines = self._read_all()
     sys.stdout.flush()
     sys.stderr.flush()

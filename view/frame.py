@@ -9,11 +9,11 @@ from run_files import status
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-  """What a run is, and when it is done.
+  """What a run is, and when it ends.
 
   Attributes:
-    title: what runs, such as `sac on gym:Pendulum-v1`.
-    num_steps: the number of steps after which it ends.
+    title: the run's title, such as `sac on gym:Pendulum-v1`.
+    num_steps: the number of steps after which the run ends.
     has_actors: whether actors make these steps; otherwise the learner does.
   """
 
@@ -24,20 +24,20 @@ class Goal:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-  """One task.
+  """One task of the run.
 
-  What its newest row of metrics does not tell is None.
+  A value that its newest row of metrics lacks is None.
 
   Attributes:
     label: its role.
     index: its number among the tasks of that role.
     state: what it does.
     restarts: how often it was started again.
-    steps_per_second: its rate.
+    steps_per_second: the number of steps that it makes a second.
     episode_return: the return of its last episode.
-    version: the version of the weights that it uses, or, if it is the learner,
-      has published.
-    lag: how many newer versions there are.
+    version: the version of the weights that it uses; of the learner, the last
+      version that it has published.
+    lag: the number of newer versions of the weights.
   """
 
   label: str
@@ -57,11 +57,11 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class LearnerTime:
-  """What parts of its time the learner waits; together they are at most 1.
+  """The fractions of its time that the learner waits; their sum is at most 1.
 
   Attributes:
-    sampling: the part in which it waits for samples.
-    publishing: the part in which it waits to hand over weights.
+    sampling: the fraction in which it waits for samples.
+    publishing: the fraction in which it waits in `publish()`.
   """
 
   sampling: float
@@ -73,17 +73,17 @@ class Frame:
   """A run at one moment.
 
   Attributes:
-    goal: what the run is, and when it is done.
+    goal: what the run is, and when it ends.
     phase: what its launcher does.
-    elapsed: how many seconds ago it began.
-    steps: how many steps it has made.
+    elapsed: the seconds since it began.
+    steps: the number of steps that it has made.
     exit_code: its exit code, if it has ended.
-    rate: by how much the steps rise a second; None if too little is known.
+    rate: the steps a second; None if too little is known.
     tasks: its tasks; none before the program is made.
     tables: the replay server's tables, while that server answers.
     learner_time: what the learner waits for; None if too little is known.
-    returns: of the evaluators' episodes, oldest first; without evaluators, of
-      the actors' episodes.
+    returns: the returns of the evaluators' episodes, oldest first; without
+      evaluators, of the actors' episodes.
     evaluated: whether the returns are the evaluators'.
   """
 

@@ -1,4 +1,4 @@
-"""Makes a frame of the run's files and of what its replay server says."""
+"""Makes frames from the run's files and its replay server's answers."""
 
 import collections
 import functools
@@ -14,16 +14,16 @@ from run_files import metric_names, metrics, rates, status, tail
 from view import frame
 from watchdog import servers
 
-# A rate is a mean over the newest seconds, or over the newest counts if these
-# took longer.
+# A rate is a mean over this many of the newest seconds, or over this many of
+# the newest counts if these took longer.
 _RATE_SECONDS, _RATE_COUNTS = 60.0, 5
-# Of a file that it reads for the first time the view takes many rows, since a
-# run that is resumed has evaluations already. Later it takes few, since actors
-# with short episodes write more rows than anyone can look at.
+# Rows that the view takes from a file: at first many, since a resumed run has
+# evaluations already; later few each time, since actors with short episodes
+# write more rows than a person can read.
 _FIRST_ROWS, _ROWS = 500, 2
-# What the learner waits for is a mean over so many rows, one a second.
+# The learner's waiting times are means over this many rows, one a second.
 _LEARNER_ROWS = 16
-# When there are more, every other return is forgotten.
+# If there are more returns than this, every other one is dropped.
 _MAX_RETURNS = 4096
 
 
@@ -32,8 +32,8 @@ class _Status(NamedTuple):
 
   Attributes:
     phase: what the launcher does.
-    exit_code: the run's, if it has ended.
-    tasks: none before there are any.
+    exit_code: the run's exit code, if it has ended.
+    tasks: the run's tasks; none before the program is made.
   """
 
   phase: status.RunState
@@ -42,14 +42,14 @@ class _Status(NamedTuple):
 
 
 class Gatherer:
-  """Looks at this process's run, again and again."""
+  """Makes frames of this process's run, one after another."""
 
   def __init__(self, run_dir: pathlib.Path, goal: frame.Goal):
     """Begins with the steps and returns of a run that is resumed.
 
     Args:
       run_dir: the run directory.
-      goal: what the run is, and when it is done.
+      goal: what the run is, and when it ends.
     """
     self._run_dir = run_dir
     self._goal = goal
@@ -61,7 +61,7 @@ class Gatherer:
     )
     self._began = time.time()
     self._tails: dict[str, tail.Tail] = {}
-    # The newest value of each metric, by tasks.
+    # The newest value of each metric, by the names of tasks.
     self._newest: dict[str, metrics.Row] = {}
     self._learner = collections.deque(maxlen=_LEARNER_ROWS)
     self._counts = collections.deque([rates.Point(self._began, 0)], maxlen=256)
@@ -198,7 +198,7 @@ class Gatherer:
       if task.label == 'replay'
       for address in task.addresses
     ]
-    # While a run stops the last answer stands, though the server ends.
+    # While a run stops, its server ends, and the last answer stays in view.
     if phase == status.RunState.RUNNING and addresses:
       self._tables = self._replay.poll(addresses[0])
     return self._tables

@@ -16,7 +16,8 @@ from view import capture, frame, gather, region
 
 _POLL_SECONDS = 0.1
 _DRAW_SECONDS = 0.5
-# The thread may wait for a terminal, which must not hold up the run's end.
+# Seconds to wait for the view's thread at the end. The thread may wait for the
+# terminal, and must not delay the end of the run.
 _END_SECONDS = 5.0
 
 
@@ -38,7 +39,7 @@ def show(
 
   Args:
     run_dir: the run directory.
-    goal: what the run is, and when it is done.
+    goal: what the run is, and when it ends.
     printer: prints the tasks' lines to standard output. It prints no rows of
       metrics while the view shows them.
   """
@@ -62,14 +63,14 @@ def _in_foreground(terminal: int) -> bool:
   """Returns whether this process is in its shell's foreground."""
   try:
     return os.tcgetpgrp(terminal) == os.getpgrp()
-  except OSError:  # It is no shell's terminal.
+  except OSError:  # No shell controls this terminal.
     return True
 
 
 class View:
   """Draws the view at the end of the terminal, in a thread.
 
-  What else this process writes there comes out above it.
+  Other lines that this process writes there appear above it.
   """
 
   def __init__(self, run_dir: pathlib.Path, goal: frame.Goal, printer: Printer):
@@ -115,7 +116,7 @@ class View:
       ) as now:
         self._draw_until_closed(now)
     except Exception:
-      # A fault of the view must neither end the run nor hide it.
+      # An error in the view must neither end the run nor hide its lines.
       error = traceback.format_exc() + 'The view has ended; the run goes on.\n'
       self._printer.rows = True
     rest = ''.join(f'{region.clean(line)}\n' for line in self._capture.end())
@@ -153,7 +154,7 @@ class View:
         self._draw(above, self._lines)
 
   def _leave(self, gatherer: gather.Gatherer) -> None:
-    """Draws the view for the last time, and leaves it."""
+    """Draws the view for the last time, and leaves it on the terminal."""
     self._draw([], [*self._render(gatherer), ''])
     self._region.leave()
     self._is_left = True
@@ -170,8 +171,8 @@ class View:
     columns, rows = self._capture.size()
     canvas = console.Console(file=self._capture.terminal, width=columns)
     with canvas.capture() as drawn:
-      # A terminal wraps a line that fills its last column, and its last line is
-      # the cursor's.
+      # The last column stays free, since a terminal wraps a line that fills it.
+      # The last line stays free for the cursor.
       for line in page.render(gatherer.look(), columns - 1, rows - 1):
         canvas.print(line, soft_wrap=True)
     return drawn.get().splitlines()

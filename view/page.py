@@ -1,7 +1,7 @@
-"""Makes lines for `rich` of a frame, no more than the terminal has room for.
+"""Turns a frame into lines for `rich`, as many as the terminal has room for.
 
-Columns have fixed widths: a table of `rich` takes them from its content, and so
-would move whenever a number grows.
+Columns have fixed widths. A table of `rich` would move whenever a number grows,
+since it fits its columns to their content.
 """
 
 import collections
@@ -21,7 +21,7 @@ Text = text.Text
 _MAX_WIDTH = 110
 _MAX_NAMED = 3
 _LABEL = 14
-# Name, whether it is aligned to the right, and width.
+# Each column's name, whether it is aligned to the right, and its width.
 _COLUMNS = (
   ('state', False, 9),
   ('steps/s', True, 8),
@@ -35,7 +35,7 @@ _FAULTS = (
   *(status.TaskState.BACKOFF, status.TaskState.FAILED),
   status.TaskState.KILLED,
 )
-# By a run's phase or a task's state, whose texts are the same.
+# The styles of a run's phases and of a task's states, which have equal texts.
 _STYLES = {
   status.TaskState.RUNNING: 'green',
   status.TaskState.STARTING: 'yellow',
@@ -49,9 +49,9 @@ def render(frame: frame_lib.Frame, width: int, height: int) -> list[Text]:
 
   Args:
     frame: what to show.
-    width: how many columns a line may have.
-    height: how many lines there may be. If the tasks do not fit, those of a
-      role become one line, followed by a few that misbehave.
+    width: the largest number of columns of a line.
+    height: the largest number of lines. If the tasks do not fit, the tasks of a
+      role share one line, and a few that have failed or were restarted follow.
   """
   width = min(width, _MAX_WIDTH)
   head = [_title(frame, width), _progress(frame, width), Text()]
@@ -134,7 +134,7 @@ def _task(task: frame_lib.Task) -> Text:
 
 
 def _many(tasks: Sequence[frame_lib.Task]) -> Iterator[Text]:
-  """Yields a line for the tasks of a role, and one for each that misbehaves."""
+  """Yields a line for a role, and lines for tasks that failed or restarted."""
   states = [task.state for task in tasks]
   is_same = len({*states}) == 1
   running = states.count(status.TaskState.RUNNING)
@@ -219,7 +219,7 @@ def _label(name: str) -> Text:
   label = Text(name, 'bold')
   label.truncate(_LABEL - 1, overflow='ellipsis')
   label.pad_right(_LABEL - label.cell_len)
-  # So that what is appended is not bold.
+  # In a new text, so that what is appended later is not bold.
   return Text().append(label)
 
 

@@ -1,7 +1,7 @@
-"""Draws lines at the end of a terminal, over and over; others go above them.
+"""Draws lines at the end of a terminal, over and over, below all other lines.
 
-`rich.live` hides the cursor, which stays hidden if the process is killed, and
-lets through whatever the lines above send to the terminal.
+`rich.live` would hide the cursor, which stays hidden if the process is killed.
+It would also let every control sequence in other lines through.
 """
 
 import re
@@ -23,7 +23,7 @@ _ERASE_LINE, _ERASE_BELOW, _PLAIN = '\033[K', '\033[J', '\033[0m'
 class Region:
   """Some lines above the cursor, which stays visible.
 
-  Whatever ends this process, it leaves the terminal as it should be.
+  So the terminal works as before, however this process ends.
   """
 
   def __init__(self, terminal: TextIO):
@@ -60,16 +60,16 @@ class Region:
     self._widths = []
 
   def _to_start(self, columns: int) -> str:
-    """Returns what moves the cursor to the region's first line.
+    """Returns the codes that move the cursor to the region's first line.
 
-    A terminal that has become narrower has wrapped the region's lines.
+    If the terminal has become narrower, it has wrapped the region's lines.
     """
     rows = sum(max(1, -(-width // columns)) for width in self._widths)
     return f'\r\033[{rows}A' if rows else '\r'
 
 
 def clean(line: str) -> str:
-  """Returns a line without what would move the cursor or change modes."""
+  """Returns a line without codes that move the cursor or change modes."""
   # A terminal shows only what follows the last return to the line's start.
   line = line.rstrip('\r').rpartition('\r')[2]
   line = _CONTROL.sub(lambda match: match[1] or '', line)

@@ -1,4 +1,4 @@
-"""Numbers as a line of characters, for which `rich` has nothing."""
+"""Draws numbers as a line of characters, which `rich` cannot do."""
 
 import math
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ def sparkline(values: Sequence[float], width: int) -> str:
   """Returns a character for each value, higher for a higher value.
 
   Args:
-    values: those that are not finite are left out.
-    width: the number of characters; more values become means of neighbours.
+    values: the numbers; those that are not finite are left out.
+    width: the largest number of characters. If there are more values, each
+      character is the mean of some neighbours.
   """
   values = _means([v for v in values if math.isfinite(v)], width)
   if not values:

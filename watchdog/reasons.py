@@ -1,4 +1,4 @@
-"""Who waits for whom, and the way out."""
+"""Which task waits for which in a run, and what a user can do about it."""
 
 import pathlib
 import signal
@@ -15,7 +15,7 @@ _CLIENTS = {
   'variable_server': ('learner', 'actor', 'evaluator'),
   'counter': ('learner', 'actor', 'evaluator'),
 }
-# A process imports and compiles before it serves, which takes so long.
+# Seconds that a process may take to import and compile before it serves.
 _STARTING_SECONDS = 30.0
 _ENDED = (
   *(status.TaskState.FINISHED, status.TaskState.FAILED),
@@ -38,7 +38,7 @@ class Reason(NamedTuple):
 
 
 def find(snapshot: snapshot_lib.Snapshot) -> list[Reason]:
-  """Returns what holds a run up, causes before their effects."""
+  """Returns the reasons why tasks wait, causes before their effects."""
   return [
     *_tasks(snapshot),
     *_silent(snapshot),
@@ -62,7 +62,7 @@ def _tasks(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
     elif task.state in _ENDED:
       yield Reason(
         f'ended {name}',
-        f'{name} has {task.state} and does not come back.{waits} {log}',
+        f'{name} has ended ({task.state}) and is not restarted.{waits} {log}',
         waiters,
       )
     elif task.state != status.TaskState.RUNNING:
@@ -83,8 +83,8 @@ def _silent(snapshot: snapshot_lib.Snapshot) -> Iterator[Reason]:
     else:
       out = (
         f'Its process {pid} has run for {uptime:.0f} s; '
-        f'`py-spy dump --pid {pid}` shows what it does, and `kill -9 {pid}` '
-        'has it restarted.'
+        f'`py-spy dump --pid {pid}` shows what it does, and after '
+        f'`kill -9 {pid}` the launcher restarts it.'
       )
     yield Reason(
       f'silent {name}',
@@ -126,7 +126,7 @@ def _limited(
       f'small {where}',
       f'{_wait(learners)} for ever: {where} holds {table.max_size:,} items at '
       f'most (max_size), and sampling needs {table.min_size:,} '
-      '(min_size_to_sample). Make the table larger, or sample from fewer.',
+      '(min_size_to_sample). Raise max_size, or lower min_size_to_sample.',
       learners,
     )
   elif table.blocks_samples and table.blocks_inserts:
@@ -143,8 +143,8 @@ def _limited(
       f'samplers {where}',
       f'{_wait(learners)} for items of {listed(actors)}: the rate limiter of '
       f'{where} lets nothing be sampled before {table.inserts_missing:,} more '
-      f'are inserted ({rule}). If the actors act, this ends by itself; else '
-      'lower min_size_to_sample or see what holds up the actors.',
+      f'items are inserted ({rule}). If the actors act, this ends by itself. '
+      'If not, lower min_size_to_sample, or find out why the actors wait.',
       learners,
     )
   elif waiting.inserters:
@@ -152,8 +152,8 @@ def _limited(
       f'inserters {where}',
       f'{_wait(actors)} for samples by {listed(learners)}: the rate limiter of '
       f'{where} lets nothing be inserted before {table.samples_missing:,} more '
-      f'are sampled ({rule}). If the learner learns, this ends by itself; else '
-      'see what holds it up, or widen the error_buffer.',
+      f'items are sampled ({rule}). If the learner learns, this ends by '
+      'itself. If not, find out why it waits, or widen the error_buffer.',
       actors,
     )
 
@@ -171,7 +171,7 @@ def _wait(tasks: list[str]) -> str:
 
 
 def listed(tasks: Sequence[str]) -> str:
-  """Returns the names of tasks as a list in words; many of one role as one."""
+  """Returns the names of tasks as text, such as `learner/0 and actor/0-7`."""
   by_label = {}
   for name in tasks:
     by_label.setdefault(name.rpartition('/')[0], []).append(name)
@@ -179,7 +179,7 @@ def listed(tasks: Sequence[str]) -> str:
     names[0] if len(names) == 1 else f'{label}/0-{len(names) - 1}'
     for label, names in by_label.items()
   ]
-  return ' and '.join(', '.join(parts).rsplit(', ', 1)) or 'nobody'
+  return ' and '.join(', '.join(parts).rsplit(', ', 1)) or 'no task'
 
 
 def _exit(code: int) -> str:

@@ -14,11 +14,11 @@ from reverb_wire import messages, protobuf, server_info, table_info
 from rpc import sealed
 
 _TIMEOUT = 0.5
-# Seconds between two looks at a table, which tell whether a client waits there.
+# Seconds between two looks at a table, which tell whether clients wait.
 _INTERVAL = 0.3
 # Seconds between two questions of a poller.
 _POLL_SECONDS = 1.0
-# With a proxy in the environment, gRPC would ask it for this machine, too.
+# If the environment names a proxy, gRPC would use it even for this machine.
 _OPTIONS = (('grpc.enable_http_proxy', 0),)
 
 
@@ -26,9 +26,9 @@ class Waiting(NamedTuple):
   """A table, and which clients wait there.
 
   Attributes:
-    table: what the server says of it.
-    samplers: whether clients wait to sample, and none gets through.
-    inserters: whether clients wait to insert, and none gets through.
+    table: what the server says about the table.
+    samplers: whether clients wait to sample, and nothing is sampled.
+    inserters: whether clients wait to insert, and nothing is inserted.
   """
 
   table: table_info.TableInfo
@@ -37,11 +37,11 @@ class Waiting(NamedTuple):
 
 
 class Servers(NamedTuple):
-  """What the servers of a run said.
+  """The answers of a run's servers.
 
   Attributes:
     tables: the tables of each Reverb server, by its address.
-    silent: addresses at which nothing answered, or nothing that makes sense.
+    silent: the addresses that gave no answer, or a malformed one.
   """
 
   tables: dict[str, list[Waiting]]
@@ -52,7 +52,7 @@ def ask(addresses: Iterable[str]) -> Servers:
   """Asks all servers at once, which takes two seconds at most.
 
   Args:
-    addresses: of the servers, `host:port` each.
+    addresses: the servers' addresses, `host:port` each.
   """
   channels = {
     address: grpc.insecure_channel(address, options=_OPTIONS)
@@ -117,7 +117,7 @@ class TablesPoller:
     """Returns the newest answer; no tables while the server does not answer.
 
     Args:
-      address: `host:port` of the server.
+      address: the server's address, `host:port`.
     """
     if address != self._address:
       self.close()
@@ -154,7 +154,7 @@ def _compare(
   half = _INTERVAL * 1000 / 2
   samplers = after.samplers_waited - before.samplers_waited > half
   inserters = after.inserters_waited - before.inserters_waited > half
-  # With both kinds waiting, Reverb counts the samplers' time alone.
+  # If both kinds wait, Reverb counts only the samplers' time.
   both = samplers and after.blocks_samples and after.blocks_inserts
   return Waiting(
     after, stood_still and samplers, stood_still and (inserters or both)
@@ -162,9 +162,9 @@ def _compare(
 
 
 def _tables(info: bytes) -> dict[str, table_info.TableInfo]:
-  """Reads tables by name.
+  """Returns the tables in a server's answer, by name.
 
   Raises:
-    MalformedError: it makes no sense.
+    MalformedError: the answer is malformed.
   """
   return server_info.read(info, _TIMEOUT).tables

@@ -1,4 +1,4 @@
-"""What a run is doing now, from its files and from what its servers say."""
+"""What a run is doing now, from its files and its servers' answers."""
 
 import itertools
 import math
@@ -10,7 +10,7 @@ from run_files import metrics, rates
 from run_files import status as status_lib
 from watchdog import servers
 
-# Rates are means over the newest so many seconds.
+# Rates are means over this many of the newest seconds.
 _RATE_SECONDS = 30.0
 
 
@@ -18,10 +18,12 @@ class Snapshot(NamedTuple):
   """A run at one moment.
 
   Attributes:
-    status: what the run's launcher wrote of itself and of the tasks.
-    rows: the newest rows of metrics of each task that writes any, by name.
-    tables: the tables of the Reverb servers that answered, by task.
-    silent: for each task that runs and did not answer, its address.
+    status: what the run's launcher wrote about itself and the tasks.
+    rows: the newest rows of metrics of each task that writes any, by the
+      task's name.
+    tables: the tables of the Reverb servers that answered, by the task's name.
+    silent: the addresses of running tasks that did not answer, by the task's
+      name.
   """
 
   status: status_lib.RunStatus
@@ -47,7 +49,7 @@ class Snapshot(NamedTuple):
 
   @property
   def inserts(self) -> int:
-    """How many items the replay server has got since it started."""
+    """The number of items inserted into replay since its server started."""
     tables = self.tables.get('replay/0', ())
     return sum(waiting.table.inserts for waiting in tables)
 

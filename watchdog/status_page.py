@@ -1,7 +1,7 @@
 """A run at one moment, as a page of text.
 
-It is made without `rich`: the text may go to a pipe or a file, which have no
-width that it could be fitted to.
+It does not use `rich`, which fits text to the width of a terminal: this text
+may also go to a pipe or a file.
 """
 
 import pathlib
@@ -17,8 +17,8 @@ _COLUMNS = (
 )
 # The default of `--stuck_after`.
 _STUCK_AFTER = 60.0
-# If the launcher was killed, the file still says that its tasks do these, but
-# they have died with it.
+# If the launcher was killed, the status file still has these states, but the
+# tasks have died with the launcher.
 _GONE = (
   *(status.TaskState.RUNNING, status.TaskState.STARTING),
   *(status.TaskState.BACKOFF, status.TaskState.WAITING),
@@ -46,7 +46,7 @@ def page(run_dir: str | pathlib.Path) -> str:
   if snapshot.status.alive:
     waits = reasons.find(snapshot)
     found = [*stuck.find(snapshot, waits, _STUCK_AFTER), *waits]
-    lines += ['', 'who waits for whom' if found else 'nobody waits']
+    lines += ['', 'who waits for whom' if found else 'no task waits']
     lines += [f'  {reason.text}' for reason in found]
   return '\n'.join(lines)
 

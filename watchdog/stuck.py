@@ -1,4 +1,4 @@
-"""Tasks that make no step though they wait for no other, and their stacks."""
+"""Finds tasks that make no step though they wait for no other task."""
 
 import pathlib
 import time
@@ -9,9 +9,9 @@ from system import stacks
 from watchdog import reasons
 from watchdog import snapshot as snapshot_lib
 
-# The roles whose rows of metrics tell of steps.
+# The roles that write rows of metrics as they make steps.
 _ROLES = ('actor', 'learner')
-# Of more tasks, only the names are said.
+# If more tasks are stuck, only the names of the others are printed.
 _MAX_DESCRIBED = 3
 _MAX_FRAMES = 4
 # The files and functions that call a task's loop, which has its own thread.
@@ -23,11 +23,11 @@ def find(
   waits: Sequence[reasons.Reason],
   stuck_after: float,
 ) -> list[reasons.Reason]:
-  """Returns a reason for each task that is stuck, the first with their stacks.
+  """Returns which tasks are stuck, and the stacks of the first few.
 
   Args:
-    snapshot: the run.
-    waits: why tasks wait for others.
+    snapshot: the run at this moment.
+    waits: the reasons why tasks wait for others.
     stuck_after: the seconds without a step after which a task is stuck.
   """
   waiters = {name for reason in waits for name in reason.waiters}
@@ -67,13 +67,13 @@ def _describe(
   pid = snapshot.tasks[name].pid
   where = _where(stacks.ask(pid, name))
   if where is None:
-    where = f'`py-spy dump --pid {pid}` shows where it stands'
+    where = f'`py-spy dump --pid {pid}` shows what it does'
   else:
-    where = f'It stands in {where}'
+    where = f'It is in {where}'
   return reasons.Reason(
     f'stuck {name}',
-    f'{name}, process {pid}, has made no step for {seconds:.0f} s, and no '
-    f'server holds it up. {where}; `kill -9 {pid}` has it restarted.',
+    f'{name}, process {pid}, has made no step for {seconds:.0f} s, and waits '
+    f'for no server. {where}. After `kill -9 {pid}` the launcher restarts it.',
   )
 
 

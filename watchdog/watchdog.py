@@ -1,4 +1,4 @@
-"""The watchdog: says who waits for whom when a run makes no steps."""
+"""The watchdog: prints which task waits for which when a run makes no steps."""
 
 import contextlib
 import pathlib
@@ -12,15 +12,15 @@ from watchdog import reasons, stuck
 from watchdog import snapshot as snapshot_lib
 
 _POLL_SECONDS = 5.0
-# If nothing has changed, it says the same again after so long.
+# If nothing has changed, the same lines are printed again after this time.
 _REPEAT_SECONDS = 60.0
-# A look at a run takes a second at most, but gRPC waits for ever if the system
-# refuses it a thread.
+# Seconds to wait for the watchdog's thread at the end. A look at a run takes a
+# second at most, but gRPC waits for ever if the system refuses it a thread.
 _END_SECONDS = 5.0
 
 
 class Watchdog:
-  """Looks at a run every few seconds, in a thread of the launcher's."""
+  """Looks at a run every few seconds, in a thread of the launcher."""
 
   def __init__(
     self,
@@ -32,8 +32,8 @@ class Watchdog:
 
     Args:
       run_dir: the run directory; the run need not have begun.
-      stuck_after: after how many seconds without a step, of all actors or of
-        the learner, it speaks.
+      stuck_after: it prints what it finds after this many seconds without a
+        step of any actor, or of the learner.
       print_fn: prints a line.
     """
     self._run_dir = run_dir
@@ -54,7 +54,7 @@ class Watchdog:
     self.close()
 
   def close(self) -> None:
-    """Ends it within seconds."""
+    """Stops watching, within seconds."""
     self._closed.set()
     self._thread.join(_END_SECONDS)
 
@@ -84,19 +84,20 @@ class Watchdog:
   def _is_due(
     self, news: frozenset[str], keys: frozenset[str], now: float
   ) -> bool:
-    """Returns whether to speak now, and if so notes that it did.
+    """Returns whether to print now; if so, keeps the keys of what is printed.
 
     Args:
-      news: the keys of what calls for a word: roles and tasks that are stuck.
-      keys: the keys of all that would be said.
-      now: by the monotonic clock.
+      news: the keys of the roles and tasks that are stuck. Without any, nothing
+        is printed.
+      keys: the keys of all that would be printed.
+      now: the time by the monotonic clock, in seconds.
     """
     said, said_at = self._said
     if not news:
       self._said = frozenset(), 0.0
       return False
     rest = _REPEAT_SECONDS if keys == said else self._stuck_after
-    # A task that has got stuck since it spoke last is named at once.
+    # A task that has got stuck since the last lines is named at once.
     if news <= said and now - said_at < rest:
       return False
     self._said = keys, now
@@ -130,10 +131,10 @@ class Watchdog:
     """Returns a role's stall, if it has made no progress for too long.
 
     Args:
-      now: by the monotonic clock.
+      now: the time by the monotonic clock, in seconds.
       role: `actor` or `learner`.
       progress: a number that changes whenever the role makes progress.
-      steps: how many steps the role has made.
+      steps: the number of steps that the role has made.
     """
     before, since = self._seen.get(role, (None, now))
     if progress != before:

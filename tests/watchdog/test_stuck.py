@@ -95,12 +95,12 @@ def test_it_says_where_the_loop_stands(monkeypatch):
   run = _run(_task('actor'), rows={'actor/0': _ago(30)})
   (reason,) = stuck.find(run, [], _STUCK_AFTER)
   assert (
-    'It stands in step (/home/me/envs.py:68), called by step (gym.py:75), by '
+    'It is in step (/home/me/envs.py:68), called by step (gym.py:75), by '
     'run (worker.py:127)' in reason.text
   )
   monkeypatch.setattr(stacks, 'ask', lambda pid, name: [main])
   (reason,) = stuck.find(run, [], _STUCK_AFTER)
-  assert 'It stands in run (/p/worker.py:82)' in reason.text
+  assert 'It is in run (/p/worker.py:82)' in reason.text
 
 
 class _Clock:
