@@ -37,7 +37,7 @@ _WARM_UP = flags.DEFINE_float(
 )
 _WINDOW = flags.DEFINE_float('window', 45.0, 'Seconds to count.')
 _TIMEOUT = flags.DEFINE_float(
-  'timeout', 300.0, 'Seconds after which a side must learn.'
+  'timeout', 300.0, 'Seconds within which a side must learn.'
 )
 _CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
 _POLL_SECONDS = 1.0

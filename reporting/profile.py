@@ -17,7 +17,7 @@ class _Node(NamedTuple):
   calls: int
 
 
-# The parts by their paths, such as `step/wait for samples`; '' is the process.
+# The parts by their paths, such as `step/sample wait`; '' is the process.
 _Tree = Mapping[str, _Node]
 
 

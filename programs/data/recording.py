@@ -38,7 +38,8 @@ class Recorder(observers.EnvLoopObserver):
     self._folder = pathlib.Path(run_dir) / _FOLDER
     self._folder.mkdir(parents=True, exist_ok=True)
     self._patience = patience.Patience(
-      f'an episode in {self._folder}', 'episodes are left out until it works'
+      f'an episode in {self._folder}',
+      'episodes are left out until one can be written',
     )
 
   def observe_first(
