@@ -32,14 +32,20 @@ def folder(kind: str) -> Iterator[str]:
   """
   _sweep(kind)
   parent = tempfile.gettempdir()
-  path = os.path.join(parent, f'{kind}-run-{secrets.token_hex(6)}')
-  with contextlib.ExitStack() as stack:
-    stack.callback(shutil.rmtree, path, ignore_errors=True)
-    stack.enter_context(
-      stops.undoing(lambda: shutil.rmtree(path, ignore_errors=True))
-    )
-    stack.callback(os.close, _make(path))
-    yield path
+  while True:
+    # A name is never used again: a process that is late in removing the folder
+    # of one try would remove that of the next.
+    path = os.path.join(parent, f'{kind}-run-{secrets.token_hex(6)}')
+    with contextlib.ExitStack() as stack:
+      stack.callback(shutil.rmtree, path, ignore_errors=True)
+      stack.enter_context(
+        stops.undoing(lambda path=path: shutil.rmtree(path, ignore_errors=True))
+      )
+      descriptor = _make(path)
+      if descriptor is not None:
+        stack.callback(os.close, descriptor)
+        yield path
+        return
 
 
 def temporary(path: str) -> str:
@@ -53,19 +59,26 @@ def temporary(path: str) -> str:
   return inner
 
 
-def _make(path: str) -> int:
-  """Makes a folder; returns its descriptor, which holds the lock."""
-  while True:
-    os.mkdir(path, 0o700)
+def _make(path: str) -> int | None:
+  """Makes a folder and locks it.
+
+  Returns:
+    The folder's descriptor, which holds the lock; None if another process has
+    removed the folder before it was locked.
+  """
+  os.mkdir(path, 0o700)
+  try:
     descriptor = os.open(path, _OPEN)
-    # A file system may have no locks. There, other processes cannot lock the
-    # folder either, and so do not remove it.
-    with contextlib.suppress(OSError):
-      fcntl.flock(descriptor, fcntl.LOCK_EX)
-    if os.path.isdir(path):
-      return descriptor
-    # Another process removed it before it was locked.
-    os.close(descriptor)
+  except FileNotFoundError:
+    return None
+  # A file system may have no locks. There, other processes cannot lock the
+  # folder either, and so do not remove it.
+  with contextlib.suppress(OSError):
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+  if os.path.isdir(path):
+    return descriptor
+  os.close(descriptor)
+  return None
 
 
 def _sweep(kind: str) -> None:

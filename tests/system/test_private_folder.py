@@ -21,6 +21,14 @@ with private_folder.folder('mine') as path:
   print(path, flush=True)
   time.sleep(600)
 """
+_MANY = """
+import os
+from system import private_folder
+for _ in range(500):
+  with private_folder.folder('mine') as path:
+    open(f'{path}/secret', 'w').close()
+    assert os.listdir(path) == ['secret']
+"""
 
 
 @pytest.fixture
@@ -51,6 +59,36 @@ def test_the_next_process_removes_the_folder_of_a_killed_one(temporary):
   assert left.exists()
   with private_folder.folder('mine') as path:
     assert [path] == [str(found) for found in temporary.iterdir()]
+
+
+def test_a_folder_that_another_process_removes_too_early_is_made_again(
+  temporary, monkeypatch
+):
+  make, made = os.mkdir, []
+
+  def make_and_lose(path, *args):
+    make(path, *args)
+    made.append(path)
+    if len(made) == 1:
+      os.rmdir(path)
+
+  monkeypatch.setattr(os, 'mkdir', make_and_lose)
+  with private_folder.folder('mine') as path:
+    assert [path] == [str(found) for found in temporary.iterdir()]
+  assert len(set(made)) == 2
+
+
+def test_processes_that_start_together_keep_their_folders(temporary):
+  processes = [
+    subprocess.Popen(
+      [sys.executable, '-c', _MANY],
+      cwd=_ROOT,
+      env={**os.environ, 'TMPDIR': str(temporary)},
+    )
+    for _ in range(4)
+  ]
+  assert [process.wait(60) for process in processes] == [0] * 4
+  assert not list(temporary.iterdir())
 
 
 def test_other_files_and_folders_stay(temporary):
