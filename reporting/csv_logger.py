@@ -42,7 +42,8 @@ class CSVLogger(base.Logger):
     self._waiting = collections.deque(maxlen=_MAX_WAITING)
     self._num_lost = 0
     self._patience = patience.Patience(
-      path, 'its rows are kept until it can, and the run goes on'
+      path,
+      'its rows are kept until it can be written again, and the run goes on',
     )
 
   def write(self, data: base.LoggingData) -> None:

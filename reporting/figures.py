@@ -15,11 +15,11 @@ Styled = tuple[int, run_groups.Group]
 
 
 class Unit(NamedTuple):
-  """The page's unit of time.
+  """The unit in which a page gives times.
 
   Attributes:
-    seconds: how many it has.
-    name: in the plural.
+    seconds: how many seconds one unit is.
+    name: of the unit, in the plural.
   """
 
   seconds: float

@@ -16,7 +16,7 @@ from run_files import metric_names, rates
 
 
 def logger_factory(run_dir: str) -> Callable[..., base.Logger]:
-  """Returns a factory as Acme has them.
+  """Returns a factory of loggers, in the form that Acme asks for.
 
   Args:
     run_dir: the run directory.
@@ -39,9 +39,10 @@ def make_logger(
   """Makes the logger of one process.
 
   An actor or evaluator writes a row for each episode, and all of them go into
-  the CSV file. A learner writes a row for each step, of which the file gets one
-  every `time_delta` seconds, and the last. The terminal gets every evaluation,
-  and of other rows one every `time_delta` seconds, and the last.
+  the CSV file. A learner writes a row for each step; the file gets one of them
+  every `time_delta` seconds, and the last one. The terminal gets every row of
+  an evaluator. From any other process it gets one row every `time_delta`
+  seconds, and the last one.
 
   Args:
     run_dir: the run directory; the file is `metrics/<label>_<task_id>.csv` in
@@ -51,7 +52,7 @@ def make_logger(
       all counts already.
     task_id: the number of the process among those of its role.
     time_delta: in seconds.
-    print_fn: prints a line.
+    print_fn: prints a line on the terminal.
   """
   del steps_key
   path = os.path.join(run_dir, 'metrics', f'{label}_{task_id}.csv')

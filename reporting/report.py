@@ -37,10 +37,10 @@ def write(
 
 
 class Outcome(NamedTuple):
-  """What one run has come to.
+  """The results of one run.
 
   Attributes:
-    seed: the run's.
+    seed: of the run.
     path: of the run directory.
     final_return: the mean of its last evaluations; None without any.
     actor_steps: of all actors together; None if no actor wrote a row.
@@ -62,10 +62,10 @@ class Entry(NamedTuple):
   """A group of runs that differ in their seed alone, as the page shows it.
 
   Attributes:
-    label: what sets it off from the other groups.
+    label: the settings in which it differs from the other groups.
     swatch: a piece of its line in the figures.
-    outcomes: of its runs.
-    settings: values by name.
+    outcomes: of each of its runs.
+    settings: maps the name of each setting to its value.
     mean_return: the mean of its runs' final returns; None without any.
     lowest_return: the lowest of them.
     highest_return: the highest of them.

@@ -1,4 +1,4 @@
-"""What several runs came to: the interquartile mean, and how certain it is.
+"""The interquartile mean of several runs, and how certain it is.
 
 The definitions are those of rliable (Agarwal et al., 2021,
 https://arxiv.org/abs/2108.13264), for one task.
@@ -17,7 +17,7 @@ def interquartile_mean(scores: Sequence[float]) -> float:
   """Returns the mean of the middle half of the scores; NaN without any.
 
   Args:
-    scores: one for each run. Of fewer than four, none is left out.
+    scores: one for each run. If there are fewer than four, all of them count.
   """
   from scipy import stats
 

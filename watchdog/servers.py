@@ -1,7 +1,8 @@
 """Asks the servers of a run what they are doing; each call has a deadline.
 
-Reverb's servers tell of their tables. Servers of calls greet each caller before
-they ask for the run's call key, which shows that they are there.
+A Reverb server answers with the state of its tables. A server of calls greets
+each caller before it asks for the run's call key; that greeting shows that it
+is there.
 """
 
 import time

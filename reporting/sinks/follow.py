@@ -28,10 +28,10 @@ def main(name: str, run_dir: pathlib.Path, seconds: int) -> None:
   """Feeds a sink, and ends this process.
 
   Args:
-    name: the sink's.
+    name: of the sink.
     run_dir: the run directory, which has metrics.
-    seconds: how many seconds after the end of standard input the process is
-      killed.
+    seconds: the process is killed this many seconds after its standard input
+      has ended.
   """
   # Actors and learner get the processor first.
   os.nice(_LESS_URGENT)
@@ -64,7 +64,8 @@ def _follow(
   sink = module.Sink(run_dir, run_dir_lib.read_config(run_dir))
   counts, tails = module.sent(run_dir), {}
   while True:
-    # Asked before the rows are read, so that the last round misses none.
+    # This is looked up before the rows are read, so that the last round misses
+    # none.
     is_last = ended.is_set()
     for path in metrics.paths(run_dir):
       process = path.stem

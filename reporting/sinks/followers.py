@@ -22,7 +22,7 @@ from reporting.sinks import follow
 follow.main(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]))
 """
 _POLL_SECONDS = 0.5
-# Sinks have so long after the end of a run to take the last rows.
+# Seconds that sinks have after the end of a run to take the last rows.
 _END_SECONDS = 20
 _MAX_PAUSE_SECONDS = 300.0
 

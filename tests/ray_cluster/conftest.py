@@ -19,7 +19,8 @@ class Cluster:
       head_node_args={'num_cpus': 0, 'include_dashboard': False},
     )
     self.address = self._cluster.address
-    # A driver uses any node at its machine's address, so no other node has it.
+    # A driver takes the node that has its machine's address. Only the head may
+    # have that one.
     self._hosts = (f'127.0.0.{number}' for number in itertools.count(2))
 
   def add_node(self, **room):

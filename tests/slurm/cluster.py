@@ -1,8 +1,8 @@
 """A real Slurm with two nodes on this machine, for as long as a test needs it.
 
 Two `slurmd` stand for two nodes beside one `slurmctld`. Configuration, state,
-logs and the key of `munged` are in a folder of its own, and every port is free
-when it starts, so it minds no other Slurm.
+logs and the key of `munged` are in a folder of its own, and it takes ports that
+are free when it starts. So another Slurm on the machine does not disturb it.
 """
 
 import contextlib
