@@ -56,7 +56,10 @@ class _Run:
     return {name: task.state for name, task in self.tasks().items()}
 
   def wait_until(self, condition, what):
-    helpers.wait_until(condition, what, 100)
+    try:
+      helpers.wait_until(condition, what, 100)
+    except TimeoutError as e:
+      raise AssertionError(f'{e}: {self.states()}\n{self.lines.all}') from e
 
   def end(self):
     self._thread.join(100)
@@ -70,11 +73,14 @@ class _Server:
   def __init__(self, folder):
     self._folder = pathlib.Path(folder)
     self._callers = set()
+    self._lock = threading.Lock()
 
   def call(self, index):
-    if index not in self._callers:
-      self._callers.add(index)
-      print(f'{len(self._callers)} call', flush=True)
+    # Two workers may call at the same moment, and each call has its thread.
+    with self._lock:
+      if index not in self._callers:
+        self._callers.add(index)
+        print(f'{len(self._callers)} call', flush=True)
 
   def run(self):
     while not (self._folder / 'end').exists():
