@@ -53,14 +53,18 @@ def encode_insert(
   episode_id = secrets.randbits(63)
   chunks = [(secrets.randbits(63), part) for part in partition(arrays)]
   item_parts = encode_item(
-    item,
-    [(key, i) for key, part in chunks for i in range(part.stop - part.start)],
+    item, [(key, part.stop - part.start) for key, part in chunks]
   )
   for key, part in chunks:
     parts = encode_chunk(arrays[part], dtypes[part], key, episode_id)
     # Protobuf merges joined messages, so the item can follow its last chunk.
     is_last = part.stop == len(arrays)
     yield b''.join([*parts, item_parts] if is_last else parts)
+
+
+def is_one_message(arrays: Sequence[np.ndarray]) -> bool:
+  """Returns whether an item is so small that one message holds all of it."""
+  return sum(array.nbytes for array in arrays) <= _CHUNK_BYTES
 
 
 def partition(arrays: Sequence[np.ndarray]) -> list[slice]:
@@ -93,9 +97,9 @@ def encode_chunk(
   """
   parts, length = [], 0
   for array, dtype in zip(arrays, dtypes, strict=True):
-    parts.append(_encode_tensor_head(array, dtype))
-    parts.append(memoryview(array.reshape(-1).view(np.uint8)))
-    length += len(parts[-2]) + array.nbytes
+    head = _encode_tensor_head(array.shape, array.nbytes, dtype)
+    parts += head, memoryview(array.reshape(-1).view(np.uint8))
+    length += len(head) + array.nbytes
   chunk = messages.CHUNK_DATA
   head = chunk.encode(
     chunk_key=chunk_key,
@@ -106,51 +110,76 @@ def encode_chunk(
   return [request.head('chunks', len(head) + length), head, *parts]
 
 
-def _encode_tensor_head(array: np.ndarray, dtype: int) -> bytes:
-  """Writes what stands before an array's memory in a chunk's `data`."""
-  length = array.nbytes
+# Each push has leaves of the same shapes, and writing these bytes would take
+# longer than sending them.
+@functools.lru_cache(maxsize=10_000)
+def _encode_tensor_head(
+  shape: tuple[int, ...], length: int, dtype: int
+) -> bytes:
+  """Writes what stands before an array's memory in a chunk's `data`.
+
+  Args:
+    shape: The array's shape.
+    length: The array's size in bytes.
+    dtype: TensorFlow's number for the array's type.
+  """
   content = snappy.literal_head(length)
   # Reverb's chunks have a leading axis of time: here, one step.
-  tensor = messages.TENSOR.encode(
-    dtype=dtype, tensor_shape=_encode_shape((1, *array.shape))
+  tensor_shape = b''.join(
+    messages.TENSOR_SHAPE.field('dim', messages.DIM.field('size', size))
+    for size in (1, *shape)
   )
+  tensor = messages.TENSOR.encode(dtype=dtype, tensor_shape=tensor_shape)
   tensor += messages.TENSOR.head('tensor_content', len(content) + length)
   tensor += content
   return messages.TENSORS.head('tensors', len(tensor) + length) + tensor
 
 
-@functools.lru_cache(maxsize=10_000)
-def _encode_shape(shape: tuple[int, ...]) -> bytes:
-  """Writes a `TensorShapeProto`; cached, as each push has the same shapes."""
-  return b''.join(
-    messages.TENSOR_SHAPE.field('dim', messages.DIM.field('size', size))
-    for size in shape
-  )
-
-
-def encode_item(item: Item, columns: Sequence[tuple[int, int]]) -> bytes:
+def encode_item(item: Item, chunks: Sequence[tuple[int, int]]) -> bytes:
   """Writes an `InsertStreamRequest` with an item whose chunks were sent before.
 
   Args:
     item: The item.
-    columns: For each leaf, the key of its chunk and its index in the chunk.
+    chunks: The key of each chunk, and how many leaves it has.
 
   Returns:
     The serialized request.
   """
-  trajectory = messages.FLAT_TRAJECTORY
   encoded = messages.PRIORITIZED_ITEM.encode(
     key=item.key,
     table=item.table_name.encode(),
     priority=item.priority,
     flat_trajectory=b''.join(
-      trajectory.field('columns', _encode_column(chunk_key, index))
-      for chunk_key, index in columns
+      _encode_columns(key, count) for key, count in chunks
     ),
   )
   return messages.INSERT_STREAM_REQUEST.field('item', encoded)
 
 
-def _encode_column(chunk_key: int, index: int) -> bytes:
-  part = messages.CHUNK_SLICE.encode(chunk_key=chunk_key, length=1, index=index)
-  return messages.COLUMN.field('chunk_slices', part)
+def _encode_columns(chunk_key: int, count: int) -> bytes:
+  """Writes the columns of a trajectory that one chunk holds, all of its leaves.
+
+  Args:
+    chunk_key: The chunk's key.
+    count: How many leaves the chunk has.
+  """
+  key = messages.CHUNK_SLICE.field('chunk_key', chunk_key)
+  return b''.join(
+    _encode_column_head(len(key), index) + key + _encode_place(index)
+    for index in range(count)
+  )
+
+
+@functools.lru_cache(maxsize=10_000)
+def _encode_column_head(key_length: int, index: int) -> bytes:
+  part = messages.COLUMN.head(
+    'chunk_slices', key_length + len(_encode_place(index))
+  )
+  length = len(part) + key_length + len(_encode_place(index))
+  return messages.FLAT_TRAJECTORY.head('columns', length) + part
+
+
+@functools.lru_cache(maxsize=10_000)
+def _encode_place(index: int) -> bytes:
+  """Writes where in its chunk a leaf is, after the chunk's key."""
+  return messages.CHUNK_SLICE.encode(length=1, index=index)

@@ -35,9 +35,22 @@ def read(response: bytes, seconds: float) -> ServerInfo:
     else:
       table = _read_table(reader, value)
       tables[table.name] = table
+  return ServerInfo(_known(identity), tables)
+
+
+def read_identity(response: bytes, seconds: float) -> bytes:
+  """Reads only the server's identity, as `read` does."""
+  reader = protobuf.Reader(seconds)
+  for name, value in reader.fields(response, messages.SERVER_INFO_RESPONSE):
+    if name == 'tables_state_id':
+      return _known(bytes(value))
+  return _known(b'')
+
+
+def _known(identity: bytes) -> bytes:
   if not identity:
     raise protobuf.MalformedError('the server has sent no identity')
-  return ServerInfo(identity, tables)
+  return identity
 
 
 def _read_table(

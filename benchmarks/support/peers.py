@@ -212,6 +212,7 @@ class Ray(Peer):
 
     store = 16 * sum(leaf.nbytes for leaf in values.values()) + 200_000_000
     started = ray.init(
+      'local',
       num_cpus=os.cpu_count(),
       namespace='weights',
       object_store_memory=store,

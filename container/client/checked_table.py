@@ -140,7 +140,13 @@ class CheckedTable:
         metrics.wire_bytes_sent += len(request)
         yield request
 
-    self._connection.insert(self._name, identity, make_requests, meanwhile)
+    self._connection.insert(
+      self._name,
+      identity,
+      make_requests,
+      meanwhile,
+      inserts.is_one_message(entry.arrays),
+    )
 
   def sample(
     self, identity: bytes, is_wanted: Callable[[samples.Item], bool]

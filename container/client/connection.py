@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import grpc
+import grpc.experimental
 
 from reverb_wire import messages, protobuf, samples, server_info
 
@@ -33,6 +34,9 @@ _OPTIONS = (
   ('grpc.initial_reconnect_backoff_ms', 100),
   ('grpc.min_reconnect_backoff_ms', 500),
   ('grpc.max_reconnect_backoff_ms', 1000),
+  # The thread that waits for a sample reads it. It would otherwise be woken by
+  # another thread, for each message.
+  (grpc.experimental.ChannelOptions.SingleThreadedUnaryStream, 1),
 )
 
 
@@ -80,7 +84,10 @@ class Connection:
     self._insert = self._channel.stream_stream(
       messages.INSERT_METHOD, _same, _same
     )
-    # One request is enough, and a stream of requests would need a thread.
+    # A stream of requests needs a thread, which costs more than a small item.
+    self._insert_one = self._channel.unary_unary(
+      messages.INSERT_METHOD, _same, _same
+    )
     self._sample = self._channel.unary_stream(
       messages.SAMPLE_METHOD, _same, _same
     )
@@ -107,6 +114,7 @@ class Connection:
     identity: bytes,
     make_requests: Callable[[], Iterator[bytes]],
     meanwhile: Callable[[], None],
+    is_one_request: bool,
   ) -> None:
     """Puts one item into a table; sending it twice is the same as once.
 
@@ -114,7 +122,9 @@ class Connection:
       table_name: The table's name, for the errors.
       identity: The identity of the server that the item is meant for.
       make_requests: Makes the serialized requests; called for each attempt.
-      meanwhile: Called in each attempt while the requests are being sent.
+      meanwhile: Called in each attempt while the requests are being sent. One
+        request alone is sent after it.
+      is_one_request: Whether there is only one request.
 
     Raises:
       ConnectionError: no server took the item before the deadline.
@@ -127,17 +137,31 @@ class Connection:
       # A server does not check an item against its table's signature, so a
       # second attempt must not reach another server.
       if next(attempts):
-        self._confirm(identity, self._info(b'', timeout=left), left)
+        self._confirm(identity, left)
       _keep_memory()
-      call = self._insert(make_requests(), timeout=left)
-      try:
+      if is_one_request:
         meanwhile()
-        if next(call, None) is None:
-          raise protobuf.MalformedError('the call ended with no answer')
-      finally:
-        call.cancel()
+        answer = self._insert_one(b''.join(make_requests()), timeout=left)
+      else:
+        answer = self._insert_many(make_requests(), meanwhile, left)
+      if answer is None:
+        raise protobuf.MalformedError('the call ended with no answer')
 
     self._retry(attempt, f'a push to table {table_name!r}')
+
+  def _insert_many(
+    self,
+    requests: Iterator[bytes],
+    meanwhile: Callable[[], None],
+    seconds: float,
+  ) -> bytes | None:
+    """Sends requests of which several follow each other, as `insert` does."""
+    call = self._insert(requests, timeout=seconds)
+    try:
+      meanwhile()
+      return next(call, None)
+    finally:
+      call.cancel()
 
   def sample(
     self,
@@ -169,28 +193,27 @@ class Connection:
       # The server itself waits `left` seconds, and its answer must arrive.
       call = self._sample(request, timeout=left + 1.0)
       _keep_memory()
+      reader, wanted = samples.SampleReader(leaf_count, left), None
       try:
-        reader, info = samples.SampleReader(leaf_count, left), None
         for response in call:
+          is_header = reader.item is None
           reader.feed(response)
-          if info is None:
-            # If the same server answers before and after the sample, it sent
-            # the sample. It is asked while the payload is being received.
-            info = self._info.future(b'', timeout=left)
-            if not is_wanted(reader.item):
-              reader = None
-              break
-        if info is None:
-          raise protobuf.MalformedError('the call ended with no answer')
-        self._confirm(identity, info.result(), left)
-        return reader
+          if is_header and not is_wanted(reader.item):
+            break
+          wanted = reader
       finally:
         call.cancel()
+      if reader.item is None:
+        raise protobuf.MalformedError('the call ended with no answer')
+      # If the same server answers before and after the sample, it sent it.
+      self._confirm(identity, left)
+      return wanted
 
     return self._retry(attempt, f'a value in table {table_name!r}')
 
-  def _confirm(self, identity: bytes, info: bytes, seconds: float) -> None:
-    if server_info.read(info, seconds).identity != identity:
+  def _confirm(self, identity: bytes, seconds: float) -> None:
+    info = self._info(b'', timeout=seconds)
+    if server_info.read_identity(info, seconds) != identity:
       raise OtherServerError
 
   def _retry(self, attempt: Callable[[float], T], wanted: str) -> T:

@@ -4,11 +4,15 @@ A header in JSON says the leaves' dtypes and shapes. Each leaf begins at an
 address where JAX can share its memory.
 """
 
+import collections
+import functools
+import itertools
 import json
+import math
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -19,6 +23,8 @@ _ALIGNMENT = 64
 _HEADER_BYTES = 8192
 # The text with which the list of leaves begins, the last field of a header.
 _LEAVES = b',"leaves"'
+# Parts of a file that one call may write.
+_MAX_PARTS = os.sysconf('SC_IOV_MAX')
 
 
 class Entry(NamedTuple):
@@ -53,24 +59,24 @@ def write(descriptor: int, entry: Entry) -> None:
     OSError: the file system has no room.
   """
   header = _encode_header(entry)
-  size = _aligned(len(header)) + sum(
-    _aligned(array.nbytes) for array in entry.arrays
-  )
-  # Not through a mapping: on a full disk, that would end in a signal.
-  os.truncate(descriptor, size)
-  _write_at(descriptor, header, 0)
-  at = _aligned(len(header))
+  parts = [header, _padding(len(header))]
   for array in entry.arrays:
-    _write_at(descriptor, array.reshape(-1).view(np.uint8), at)
-    at += _aligned(array.nbytes)
+    parts += array.reshape(-1).view(np.uint8), _padding(array.nbytes)
+  _write_all(descriptor, [memoryview(part) for part in parts if len(part)])
 
 
 def decode(memory: mmap.mmap) -> Entry:
   """Returns the version in a mapped file; its arrays are views of the file."""
   length = int.from_bytes(memory[:8], 'little')
-  header = json.loads(memory[8 : 8 + length])
-  arrays = _map_arrays(memory, header.pop('leaves'), _aligned(8 + length))
-  return Entry(**header, arrays=arrays)
+  text = memory[8 : 8 + length]
+  at = text.index(_LEAVES)
+  arrays = []
+  for dtype, shape, count, begin in _read_layout(
+    text[at:], _aligned(8 + length)
+  ):
+    array = np.frombuffer(memory, dtype, count, begin if count else 0)
+    arrays.append(array.reshape(shape))
+  return Entry(**json.loads(text[:at] + b'}'), arrays=arrays)
 
 
 def read_header(descriptor: int) -> Entry:
@@ -82,33 +88,59 @@ def read_header(descriptor: int) -> Entry:
 
 def _encode_header(entry: Entry) -> bytes:
   header = entry._asdict()
-  # The list of leaves may be long, and `read_header` expects it at the end.
-  header['leaves'] = [
-    (array.dtype.name, array.shape) for array in header.pop('arrays')
-  ]
+  leaves = tuple((array.dtype, array.shape) for array in header.pop('arrays'))
   text = json.dumps(header, separators=(',', ':')).encode()
+  # The list of leaves may be long, and `read_header` expects it at the end.
+  text = text[:-1] + _encode_leaves(leaves)
   return len(text).to_bytes(8, 'little') + text
+
+
+# All versions of a table have the same leaves, so these two are cached.
+@functools.lru_cache(maxsize=100)
+def _encode_leaves(
+  leaves: tuple[tuple[np.dtype, tuple[int, ...]], ...],
+) -> bytes:
+  """Writes the end of a header: each leaf's dtype and shape."""
+  named = [(dtype.name, shape) for dtype, shape in leaves]
+  return _LEAVES + f':{json.dumps(named)}}}'.encode()
+
+
+@functools.lru_cache(maxsize=100)
+def _read_layout(text: bytes, at: int) -> list[tuple]:
+  """Reads what `_encode_leaves` has written.
+
+  Args:
+    text: The end of a header.
+    at: Where the first leaf begins in the file, in bytes.
+
+  Returns:
+    For each leaf its dtype, its shape, how many elements it has, and where in
+    the file it begins.
+  """
+  layout = []
+  for name, shape in json.loads(b'{' + text[1:])['leaves']:
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    count = math.prod(shape)
+    layout.append((dtype, tuple(shape), count, at))
+    at += _aligned(count * dtype.itemsize)
+  return layout
 
 
 def _aligned(size: int) -> int:
   return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _write_at(descriptor: int, data: Any, at: int) -> None:
-  view = memoryview(data)
-  while view:
-    written = os.pwrite(descriptor, view, at)
-    view, at = view[written:], at + written
+def _padding(size: int) -> bytes:
+  return bytes(_aligned(size) - size)
 
 
-def _map_arrays(
-  memory: mmap.mmap, leaves: Sequence[tuple[str, list[int]]], at: int
-) -> list[np.ndarray]:
-  arrays = []
-  for name, shape in leaves:
-    dtype = np.dtype(getattr(ml_dtypes, name, name))
-    count = int(np.prod(shape, dtype=np.int64))
-    array = np.frombuffer(memory, dtype, count, at if count else 0)
-    arrays.append(array.reshape(shape))
-    at += _aligned(array.nbytes)
-  return arrays
+def _write_all(descriptor: int, parts: Sequence[memoryview]) -> None:
+  """Writes parts one after the other, many of them in one call."""
+  # Not through a mapping: on a full disk, that would end in a signal.
+  parts = collections.deque(parts)
+  while parts:
+    written = os.writev(descriptor, list(itertools.islice(parts, _MAX_PARTS)))
+    while parts and written >= len(parts[0]):
+      written -= len(parts.popleft())
+    if written:
+      parts[0] = parts[0][written:]

@@ -81,6 +81,8 @@ def _start_copies(leaves: Iterable[Any]) -> None:
 def _to_array(leaf: Any, spec: signatures.LeafSpec, finite: bool) -> np.ndarray:
   if type(leaf) in _SCALAR_KINDS:
     array = _cast_scalar(leaf, spec)
+  elif type(leaf) is np.ndarray and leaf.dtype == spec.dtype:
+    array = np.asarray(leaf, order='C')
   else:
     signatures.dtype_of(spec.path, leaf)
     array = leaf.numpy() if hasattr(leaf, 'numpy') else leaf
@@ -110,7 +112,7 @@ def _mismatch(spec: signatures.LeafSpec, problem: str) -> MismatchError:
 
 
 def _fits(shape: Sequence[int], spec: signatures.LeafSpec) -> bool:
-  if spec.shape is None:
+  if spec.shape is None or shape == spec.shape:
     return True
   return len(shape) == len(spec.shape) and all(
     want in (None, size) for want, size in zip(spec.shape, shape, strict=True)

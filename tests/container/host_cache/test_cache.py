@@ -136,7 +136,7 @@ def test_a_host_without_room_falls_back_and_counts_it(address, monkeypatch):
   def no_room(*_):
     raise OSError(errno.ENOSPC, 'No space left on device')
 
-  monkeypatch.setattr(os, 'pwrite', no_room)
+  monkeypatch.setattr(os, 'writev', no_room)
   pusher, reader = connect(address), connect(address)
   for n in range(1, 4):
     pusher.push({**VALUES, 'b': np.full(7, n, np.int8)})

@@ -22,7 +22,7 @@ from container.host_cache import folders
 def die(*_, **__):
   os.kill(os.getpid(), signal.SIGKILL)
 
-def die_unconfirmed(self, table, identity, requests, meanwhile):
+def die_unconfirmed(self, table, identity, requests, meanwhile, *_):
   meanwhile()
   die()
 
