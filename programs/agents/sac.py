@@ -27,8 +27,13 @@ def make_parts(
   """Returns SAC's parts for an experiment."""
   from acme.agents.jax import sac
 
+  from programs.agents.shared import packed_transitions
+
+  acme_config = make_acme_config(environment_spec, config)
   return description.AgentParts(
-    builder=sac.SACBuilder(make_acme_config(environment_spec, config)),
+    builder=packed_transitions.PackedTransitions(
+      sac.SACBuilder(acme_config), environment_spec, acme_config
+    ),
     network_factory=lambda spec: sac.make_networks(
       spec, config.hidden_layer_sizes
     ),

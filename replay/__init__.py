@@ -1,0 +1,1 @@
+"""Experience on its way from an actor's step to the learner's batch."""
