@@ -1,24 +1,26 @@
-"""Batches of rows from replay, as a learner expects them."""
+"""Batches of packed items from replay, as a learner expects them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import compat  # noqa: F401
 
 import reverb
 import tensorflow as tf
 
-from replay import rows
-
 
 def batches(
-  server_address: str, table: str, layout: rows.RowLayout, batch_size: int
+  server_address: str,
+  table: str,
+  unpack: Callable[[Any], Any],
+  batch_size: int,
 ) -> Iterator[reverb.ReplaySample]:
-  """Yields batches of samples, whose data are views of the rows.
+  """Yields batches of samples.
 
   Args:
     server_address: of the replay server.
     table: the name of the table.
-    layout: of its rows.
+    unpack: makes the learner's data, a nest of arrays, from a batch of items.
     batch_size: the number of samples in a batch.
   """
   dataset = reverb.TrajectoryDataset.from_table_signature(
@@ -28,4 +30,4 @@ def batches(
   options.threading.private_threadpool_size = 1
   options.autotune.enabled = False
   for sample in dataset.with_options(options).as_numpy_iterator():
-    yield reverb.ReplaySample(sample.info, layout.unpack(sample.data))
+    yield reverb.ReplaySample(sample.info, unpack(sample.data))

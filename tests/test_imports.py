@@ -15,16 +15,18 @@ import pytest
 _ROOT = pathlib.Path(__file__).parents[1]
 
 _GROUND = ('compat', 'system', 'run_files', 'reverb_wire')
-_GRAPH = (*_GROUND, 'rpc', 'container', 'nodes', 'reporting', 'programs')
+_FLOOR = (*_GROUND, 'rpc', 'container', 'replay')
+_GRAPH = (*_FLOOR, 'nodes', 'reporting', 'programs')
 # The other folders that each folder may import.
 _BELOW = {
   **dict.fromkeys(_GROUND, ()),
   'tools': (),
   'rpc': _GROUND,
   'container': _GROUND,
+  'replay': _GROUND,
   # It knows programs, tasks and machines, but no reinforcement learning.
   'backends': ('compat', 'system', 'run_files', 'rpc'),
-  'nodes': (*_GROUND, 'rpc', 'container'),
+  'nodes': _FLOOR,
   'reporting': (*_GROUND, 'rpc', 'container', 'nodes'),
   'watchdog': ('system', 'run_files', 'reverb_wire', 'rpc'),
   'view': ('system', 'run_files', 'reverb_wire', 'reporting', 'watchdog'),

@@ -10,13 +10,12 @@ from typing import Any
 import compat  # noqa: F401
 
 import reverb
-import tensorflow as tf
 from acme import adders, specs
 from acme.adders import reverb as adders_reverb
 
 from programs import builders
 from programs.agents.shared import description
-from replay import batches, rows, transition_adder
+from replay import batches, transition_adder, transition_layout
 
 
 class PackedTransitions(builders.ReleasedFormBuilder):
@@ -42,7 +41,7 @@ class PackedTransitions(builders.ReleasedFormBuilder):
     self._config = acme_config
     self._make_sampler = make_sampler
     signature = adders_reverb.NStepTransitionAdder.signature(environment_spec)
-    self._layout = rows.RowLayout(signature)
+    self._layout = transition_layout.TransitionLayout(signature)
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec, policy: Any
@@ -62,7 +61,7 @@ class PackedTransitions(builders.ReleasedFormBuilder):
           config.min_replay_size,
           config.min_replay_size * tolerance,
         ),
-        signature=tf.TensorSpec((self._layout.size,), tf.uint8),
+        signature=self._layout.signature,
       )
     ]
 
@@ -72,7 +71,7 @@ class PackedTransitions(builders.ReleasedFormBuilder):
     return batches.batches(
       replay_client.server_address,
       self._config.replay_table_name,
-      self._layout,
+      self._layout.unpack,
       self._config.batch_size * self._config.num_sgd_steps_per_step,
     )
 
