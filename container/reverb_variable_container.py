@@ -5,7 +5,6 @@ whose clients can share a table with this one. The item's priority carries the
 value's version; a TF-Agents client always sends the priority 1.
 """
 
-import dataclasses
 import functools
 import time
 from collections.abc import Iterable, Sequence
@@ -100,7 +99,7 @@ class ReverbVariableContainer:
 
   def metrics(self) -> dict[str, float]:
     """Returns the values of `ContainerMetrics` by name."""
-    return dataclasses.asdict(self._metrics)
+    return dict(vars(self._metrics))
 
   def push(
     self,

@@ -147,11 +147,17 @@ class Samples(Iterator):
     """Wraps a dataset; the background thread starts at the first `next`.
 
     Args:
-      dataset: yields batches. An error that it raises is raised by `next`.
+      dataset: yields batches. An error that it raises, `StopIteration` too, is
+        raised by `next`.
       buffer_size: how many batches are fetched ahead.
     """
     self._dataset = dataset
-    self._buffer: queue.Queue = queue.Queue(buffer_size)
+    # `queue.Queue` would take as long as a tenth of a small agent's step.
+    self._buffer: queue.SimpleQueue = queue.SimpleQueue()
+    # Has an entry for each batch that the thread may fetch.
+    self._room: queue.SimpleQueue = queue.SimpleQueue()
+    for _ in range(buffer_size):
+      self._room.put(True)
     self._thread = threading.Thread(
       target=self._fetch, daemon=True, name='samples'
     )
@@ -179,20 +185,21 @@ class Samples(Iterator):
     while True:
       if self._is_stopped:
         raise SystemExit
+      is_ended = not self._thread.is_alive()
       try:
-        return self._buffer.get(timeout=self._POLL_SECONDS)
+        batch = self._buffer.get(timeout=0 if is_ended else self._POLL_SECONDS)
       except queue.Empty:
-        if self._thread.is_alive():
-          continue
-      try:
-        return self._buffer.get_nowait()
-      except queue.Empty:
-        raise self._error or StopIteration from None
+        if is_ended:
+          raise self._error from None
+      else:
+        self._room.put(True)
+        return batch
 
   def _fetch(self) -> None:
     try:
-      for batch in self._dataset:
-        self._buffer.put(batch)
+      batches = iter(self._dataset)
+      while self._room.get():
+        self._buffer.put(next(batches))
     except BaseException as e:
       self._error = e
 
