@@ -16,6 +16,7 @@ from typing import TypeVar
 import grpc
 import grpc.experimental
 
+from container.client import versions
 from reverb_wire import messages, protobuf, samples, server_info
 
 T = TypeVar('T')
@@ -205,8 +206,10 @@ class Connection:
         call.cancel()
       if reader.item is None:
         raise protobuf.MalformedError('the call ended with no answer')
-      # If the same server answers before and after the sample, it sent it.
-      self._confirm(identity, left)
+      # If the same server answers before and after the sample, it sent it. A
+      # key may spare the question.
+      if not versions.is_key_for(reader.item.key, identity):
+        self._confirm(identity, left)
       return wanted
 
     return self._retry(attempt, f'a value in table {table_name!r}')

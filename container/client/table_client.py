@@ -5,7 +5,6 @@ server's description of the table (one call without payload), and the payload
 itself.
 """
 
-import secrets
 import threading
 import time
 
@@ -135,7 +134,7 @@ class TableClient:
         f'Version {version} does not rise: table {self._table_name!r} at '
         f'{self._connection.address} is at {self.newest.version}.'
       )
-    key, index = secrets.randbits(63), state.info.inserts + 1
+    key, index = versions.draw_key(state.identity), state.info.inserts + 1
     entry = entries.Entry(
       key, versions.encode(version), index, time.time(), True, arrays
     )

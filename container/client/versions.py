@@ -1,6 +1,8 @@
 """Decides which of two items is newer, and which version an item has."""
 
 import dataclasses
+import secrets
+import zlib
 
 # An item of version v has the priority v + 0.5. So the priority 1.0, which
 # every TF-Agents client sends, is not a version.
@@ -18,6 +20,24 @@ def decode(priority: float) -> int | None:
   """Returns the version of a priority; None for a TF-Agents client's."""
   version = int(priority) if 0 < priority < _MAX_VERSION else 0
   return version if version > 0 and priority == version + _MARK else None
+
+
+def draw_key(identity: bytes) -> int:
+  """Returns a new item's key, whose upper half says for which server it is."""
+  return _upper_half(identity) << 32 | secrets.randbits(32)
+
+
+def is_key_for(key: int, identity: bytes) -> bool:
+  """Returns whether an item was pushed to the server of this identity.
+
+  False can also mean that another program pushed it, or that the server was
+  restored with its items.
+  """
+  return key >> 32 == _upper_half(identity)
+
+
+def _upper_half(identity: bytes) -> int:
+  return zlib.crc32(identity) >> 1
 
 
 @dataclasses.dataclass
