@@ -11,6 +11,11 @@ _MAX_DIMENSIONS = 33
 # server must not fill the memory with others.
 _heads: dict[int, 'Head'] = {}
 _MAX_HEADS, _MAX_HEAD_BYTES = 10_000, 1000
+# In the same way, where the leaves of an item are, by the size of that list.
+_places: dict[int, 'Places'] = {}
+_MAX_PLACES, _MAX_PLACES_BYTES = 100, 100_000
+# Bytes of a chunk's key, so many that they occur nowhere else in the list.
+_LEAST_KEY_BYTES = 8
 
 
 class Leaf(NamedTuple):
@@ -53,6 +58,20 @@ class Slice(NamedTuple):
   chunk_key: int
   index: int
   step: int
+
+
+class Places(NamedTuple):
+  """A list that says where the leaves of an item are: all in one chunk.
+
+  Attributes:
+    content: The bytes of the list.
+    key: The bytes of the chunk's key in it.
+    slices: The list's content.
+  """
+
+  content: bytes
+  key: bytes
+  slices: tuple[Slice, ...]
 
 
 class Item(NamedTuple):
@@ -144,19 +163,37 @@ class SampleReader:
     content = self._reader.read(info, messages.SAMPLE_INFO).item
     item = self._reader.read(content, messages.PRIORITIZED_ITEM)
     time = self._reader.read(item.inserted_at, messages.TIMESTAMP)
-    slices = []
-    for _, column in self._reader.fields(
-      item.flat_trajectory, messages.FLAT_TRAJECTORY
-    ):
-      slices.append(self._read_column(column))
-      if len(slices) > self._leaf_count:
-        break
+    slices = self._read_slices(item.flat_trajectory)
     if len(slices) != self._leaf_count:
       raise protobuf.MalformedError(
         f'an item does not have {self._leaf_count} leaves'
       )
     inserted_at = time.seconds + time.nanos * 1e-9
-    return Item(item.key, item.priority, inserted_at, tuple(slices))
+    return Item(item.key, item.priority, inserted_at, slices)
+
+  def _read_slices(self, content: memoryview) -> tuple[Slice, ...]:
+    slices, known = [], _places.get(len(content))
+    for _, column in self._reader.fields(content, messages.FLAT_TRAJECTORY):
+      slices.append(self._read_column(column))
+      if known is not None and len(slices) == 1:
+        chunk_key = slices[0].chunk_key
+        key = protobuf.varint(chunk_key)
+        if known.content.replace(known.key, key) == content:
+          return tuple(Slice(chunk_key, *part[1:]) for part in known.slices)
+      if len(slices) > self._leaf_count:
+        break
+    self._keep_places(content, tuple(slices))
+    return tuple(slices)
+
+  def _keep_places(
+    self, content: memoryview, slices: tuple[Slice, ...]
+  ) -> None:
+    keys = {part.chunk_key for part in slices}
+    is_small = len(content) < _MAX_PLACES_BYTES and len(_places) < _MAX_PLACES
+    if is_small and len(keys) == 1 and len(slices) == self._leaf_count:
+      key = protobuf.varint(*keys)
+      if len(key) >= _LEAST_KEY_BYTES:
+        _places[len(content)] = Places(bytes(content), key, slices)
 
   def _read_column(self, column: memoryview) -> Slice:
     parts = self._reader.fields(column, messages.COLUMN)
