@@ -22,14 +22,16 @@ _STOP_ORDER = (
   ('counter',),
 )
 _PRELOAD = ('programs.processes', 'reporting.loggers')
-# There are more processes than cores, so each computes on one thread. JAX
+# There are more processes than cores, so each computes on one thread: JAX then
+# needs half the CPU time for a small policy, since no thread wakes another. JAX
 # leaves the accelerators to the learner, and TensorFlow never takes one.
 _EVERY_ROLE = {
   'CUDA_VISIBLE_DEVICES': '',
   'JAX_PLATFORMS': 'cpu',
+  'NPROC': '1',  # The number of JAX's threads.
   'OMP_NUM_THREADS': '1',
   'TF_CPP_MIN_LOG_LEVEL': '2',
-  'XLA_FLAGS': '--xla_cpu_multi_thread_eigen=false',
+  'XLA_FLAGS': '',
 }
 _LEARNER = ('CUDA_VISIBLE_DEVICES', 'JAX_PLATFORMS', 'XLA_FLAGS')
 _COMPILED = 'JAX_COMPILATION_CACHE_DIR'
@@ -49,12 +51,12 @@ def run_config(
     preload: the modules that every task needs besides the program's own.
     resources: the resources of each task by role. Tasks of a missing role
       compute on one core each. A missing learner gets the accelerators that
-      the launcher has.
+      the launcher has, and half the cores.
   """
   return config_lib.RunConfig(
     default_env={**_EVERY_ROLE, **_compilation_cache()},
     env={
-      **{'learner': _as_launcher()},
+      **{'learner': _learner_env()},
       **{role: _env(own) for role, own in (resources or {}).items()},
     },
     preload=[*_PRELOAD, *preload],
@@ -72,12 +74,19 @@ def _as_launcher() -> dict[str, str | None]:
   return {name: os.environ.get(name) for name in _LEARNER}
 
 
+def _learner_env() -> dict[str, str | None]:
+  """Returns the environment variables of a learner without own resources."""
+  # The other half is for the actors.
+  threads = os.environ.get('NPROC', env_vars.HALF_THE_CORES)
+  return {**_as_launcher(), 'NPROC': threads}
+
+
 def _env(own: resources_lib.Resources) -> dict[str, str | None]:
   """Returns the environment variables of tasks that have these resources."""
   threads = resources_lib.thread_env(own)
   if own.gpu:
     return {**_as_launcher(), **threads}
-  return {'XLA_FLAGS': None, **threads} if own.cpu > 1 else dict(threads)
+  return dict(threads)
 
 
 def _compilation_cache() -> dict[str, str]:

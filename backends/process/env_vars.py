@@ -31,6 +31,8 @@ THREAD_COUNTS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS')
 # In a variable's value, this text is replaced by a short hash that is the same
 # on machines with the same kind of processor.
 PROCESSOR = '{processor}'
+# This one is replaced by half the number of cores that the task may use, or 1.
+HALF_THE_CORES = '{half_the_cores}'
 
 # The names under which NumPy's and SciPy's wheels export OpenBLAS's functions.
 _OPENBLAS_NAMES = tuple(
@@ -44,20 +46,27 @@ def merged(env: Mapping[str, str | None]) -> dict[str, str]:
   """Returns this process's environment variables after changes are applied.
 
   Args:
-    env: the changes; None unsets a variable. In a value, `PROCESSOR` is
-      replaced.
+    env: the changes; None unsets a variable. In a value, `PROCESSOR` and
+      `HALF_THE_CORES` are replaced.
   """
   both = {**os.environ, **_filled_in(env)}
   return {name: value for name, value in both.items() if value is not None}
 
 
 def _filled_in(env: Mapping[str, str | None]) -> dict[str, str | None]:
-  return {
-    name: value.replace(PROCESSOR, _processor())
-    if value and PROCESSOR in value
-    else value
-    for name, value in env.items()
-  }
+  filled = dict(env)
+  for text, find in (
+    (PROCESSOR, _processor),
+    (HALF_THE_CORES, _half_the_cores),
+  ):
+    for name, value in filled.items():
+      if value and text in value:
+        filled[name] = value.replace(text, find())
+  return filled
+
+
+def _half_the_cores() -> str:
+  return str(max(1, len(os.sched_getaffinity(0)) // 2))
 
 
 @functools.cache
