@@ -143,21 +143,21 @@ class Samples(Iterator):
 
   _POLL_SECONDS = 0.2
 
-  def __init__(self, dataset: Iterator[Any], buffer_size: int = 2):
+  def __init__(self, dataset: Iterator[Any]):
     """Wraps a dataset; the background thread starts at the first `next`.
 
     Args:
       dataset: yields batches. An error that it raises, `StopIteration` too, is
         raised by `next`.
-      buffer_size: how many batches are fetched ahead.
     """
     self._dataset = dataset
     # `queue.Queue` would take as long as a tenth of a small agent's step.
     self._buffer: queue.SimpleQueue = queue.SimpleQueue()
-    # Has an entry for each batch that the thread may fetch.
+    # Has an entry for each batch that the thread may fetch. This is one, which
+    # is made while the learner uses another: the samples of more would have
+    # been drawn longer ago.
     self._room: queue.SimpleQueue = queue.SimpleQueue()
-    for _ in range(buffer_size):
-      self._room.put(True)
+    self._room.put(True)
     self._thread = threading.Thread(
       target=self._fetch, daemon=True, name='samples'
     )

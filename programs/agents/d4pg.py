@@ -36,6 +36,8 @@ def make_parts(
   """Returns D4PG's parts for an experiment."""
   from acme.agents.jax import d4pg
 
+  from programs.agents.shared import packed_transitions
+
   acme_config = d4pg.D4PGConfig(
     **config.for_acme(),
     learning_rate=config.learning_rate,
@@ -43,7 +45,9 @@ def make_parts(
     target_update_period=config.target_update_period,
   )
   return description.AgentParts(
-    builder=d4pg.D4PGBuilder(acme_config),
+    builder=packed_transitions.PackedTransitions(
+      d4pg.D4PGBuilder(acme_config), environment_spec, acme_config
+    ),
     network_factory=lambda spec: d4pg.make_networks(
       spec,
       config.hidden_layer_sizes,

@@ -33,9 +33,10 @@ def make_parts(
   environment_spec: description.EnvironmentSpec, config: Config
 ) -> description.AgentParts:
   """Returns DQN's parts for an experiment."""
+  import reverb
   from acme.agents.jax import dqn
 
-  from programs.agents.shared import networks
+  from programs.agents.shared import networks, packed_transitions
 
   acme_config = make_acme_config(config)
   loss = dqn.PrioritizedDoubleQLearning(
@@ -44,7 +45,12 @@ def make_parts(
     max_abs_reward=config.max_abs_reward,
   )
   return description.AgentParts(
-    builder=dqn.DQNBuilder(acme_config, loss),
+    builder=packed_transitions.PackedTransitions(
+      dqn.DQNBuilder(acme_config, loss),
+      environment_spec,
+      acme_config,
+      lambda: reverb.selectors.Prioritized(acme_config.priority_exponent),
+    ),
     network_factory=lambda spec: networks.action_values(
       spec, config.hidden_layer_sizes
     ),

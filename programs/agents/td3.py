@@ -30,6 +30,8 @@ def make_parts(
   """Returns TD3's parts for an experiment."""
   from acme.agents.jax import td3
 
+  from programs.agents.shared import packed_transitions
+
   acme_config = td3.TD3Config(
     **config.for_acme(),
     policy_learning_rate=config.learning_rate,
@@ -45,7 +47,9 @@ def make_parts(
     )
 
   return description.AgentParts(
-    builder=td3.TD3Builder(acme_config),
+    builder=packed_transitions.PackedTransitions(
+      td3.TD3Builder(acme_config), environment_spec, acme_config
+    ),
     network_factory=lambda spec: td3.make_networks(
       spec, config.hidden_layer_sizes
     ),

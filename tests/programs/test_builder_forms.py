@@ -72,10 +72,13 @@ def _later_form_evaluator(random_key, variable_source, counter, make_actor):
 @pytest.fixture(scope='module', params=['released', 'later'])
 def program(request):
   spec = specs.make_environment_spec(_ENVIRONMENT(0))
-  parts = sac.make_parts(
-    spec, sac.Config(hidden_layer_sizes=(8,), batch_size=4, min_replay_size=190)
+  settings = sac.Config(
+    hidden_layer_sizes=(8,), batch_size=4, min_replay_size=190
   )
-  builder, policies = parts.builder, {'policy_factory': parts.policy_factory}
+  parts = sac.make_parts(spec, settings)
+  # Acme's own builder, with its adder and its dataset.
+  builder = acme_sac.SACBuilder(sac.make_acme_config(spec, settings))
+  policies = {'policy_factory': parts.policy_factory}
   if request.param == 'later':
     builder, policies = _LaterFormBuilder(builder), {}
   config = experiment.ExperimentConfig(

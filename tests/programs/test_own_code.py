@@ -84,7 +84,7 @@ class Builder(ddqn_parts.Builder):
 def make_parts(environment_spec, config):
   fail('make_parts')
   parts = ddqn.make_parts(environment_spec, config)
-  return dataclasses.replace(parts, builder=Builder(config))
+  return dataclasses.replace(parts, builder=Builder(environment_spec, config))
 
 AGENT = description.Agent(Config, make_parts)
 """

@@ -1,8 +1,8 @@
 """All parts of DDQN: its loss, learner, builder and network.
 
-Nothing here comes from one of Acme's agents. The builder uses Acme's adders,
-replay and generic actor. It has the later form of Acme's builders, and makes
-these parts for the program's processes:
+Nothing here comes from one of Acme's agents. The builder uses Acme's generic
+actor, and keeps transitions in replay as rows of bytes. It has the later form
+of Acme's builders, and makes these parts for the program's processes:
 
   replay server   make_replay_tables
   actor           make_policy, make_adder, make_actor
@@ -24,12 +24,12 @@ import rlax
 from acme import adders, core, specs, types
 from acme.adders import reverb as reverb_adders
 from acme.agents.jax import actor_core, actors
-from acme.datasets import reverb as datasets
 from acme.jax import networks as networks_lib
 from acme.jax import utils, variable_utils
 from acme.utils import counting, loggers
 
 from programs.agents.shared import description, networks
+from replay import batches, transition_adder, transition_layout
 
 # A function of parameters, a random key and one observation, which returns an
 # action.
@@ -128,8 +128,13 @@ class Learner(core.Learner):
 class Builder:
   """Makes DDQN's parts; it is a `programs.builders.Builder`."""
 
-  def __init__(self, config: description.Config):
+  def __init__(
+    self, environment_spec: specs.EnvironmentSpec, config: description.Config
+  ):
     self._config = config
+    self._layout = transition_layout.TransitionLayout(
+      reverb_adders.NStepTransitionAdder.signature(environment_spec)
+    )
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec, policy: Policy
@@ -150,9 +155,7 @@ class Builder:
         remover=reverb.selectors.Fifo(),
         max_size=config.max_replay_size,
         rate_limiter=limiter,
-        signature=reverb_adders.NStepTransitionAdder.signature(
-          environment_spec
-        ),
+        signature=self._layout.signature,
       )
     ]
 
@@ -162,21 +165,23 @@ class Builder:
     environment_spec: specs.EnvironmentSpec | None,
     policy: Policy | None,
   ) -> adders.Adder:
-    return reverb_adders.NStepTransitionAdder(
+    return transition_adder.TransitionAdder(
       replay_client,
+      _TABLE,
+      self._layout,
       self._config.n_step,
       self._config.discount,
-      priority_fns={_TABLE: None},
     )
 
   def make_dataset_iterator(
     self, replay_client: reverb.Client
   ) -> Iterator[reverb.ReplaySample]:
-    return datasets.make_reverb_dataset(
-      table=_TABLE,
-      server_address=replay_client.server_address,
-      batch_size=self._config.batch_size,
-    ).as_numpy_iterator()
+    return batches.batches(
+      replay_client.server_address,
+      _TABLE,
+      self._layout.unpack,
+      self._config.batch_size,
+    )
 
   def make_policy(
     self,
@@ -241,7 +246,7 @@ def make(
 ) -> description.AgentParts:
   """Returns the parts for an experiment."""
   return description.AgentParts(
-    builder=Builder(config),
+    builder=Builder(environment_spec, config),
     network_factory=lambda spec: networks.action_values(
       spec, config.hidden_layer_sizes
     ),
