@@ -49,7 +49,7 @@ def make_parts(
   """Returns PPO's parts for an experiment."""
   from programs.agents.ppo import parts
 
-  return parts.make(config)
+  return parts.make(environment_spec, config)
 
 
 def check_config(config: Config) -> None:

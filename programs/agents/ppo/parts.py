@@ -1,59 +1,39 @@
 """PPO's builder and networks, in place of Acme's."""
 
-from collections.abc import Iterator
+import functools
+from typing import Any
 
 import compat  # noqa: F401
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import numpy as np
 import reverb
 from acme import specs
 from acme.agents.jax import ppo as acme_ppo
 from acme.jax import networks as networks_lib
 
-from programs.agents.shared import description, networks, spaces
+from programs.agents.shared import (
+  description,
+  networks,
+  packed_sequences,
+  spaces,
+)
 
 
-class _Builder(acme_ppo.PPOBuilder):
-  """Acme's builder, but actors do not run ahead of the learner.
+def _make_table(name: str, signature: Any, batch_size: int) -> reverb.Table:
+  """Returns a queue of little more than a batch.
 
-  The queue holds little more than one batch, and so does the learner's
-  prefetching.
+  So actors do not run ahead of the learner.
   """
-
-  def __init__(self, config: acme_ppo.PPOConfig):
-    super().__init__(config)
-    self._batch_size = config.batch_size
-    self._table_name = config.replay_table_name
-
-  def make_replay_tables(
-    self, environment_spec: specs.EnvironmentSpec
-  ) -> list[reverb.Table]:
-    (table,) = super().make_replay_tables(environment_spec)
-    return [
-      reverb.Table.queue(
-        table.info.name,
-        # An actor may write two sequences at the end of an episode.
-        max_size=self._batch_size + 2,
-        signature=table.info.signature,
-      )
-    ]
-
-  def make_dataset_iterator(
-    self, replay_client: reverb.Client
-  ) -> Iterator[reverb.ReplaySample]:
-    dataset = reverb.TrajectoryDataset.from_table_signature(
-      server_address=replay_client.server_address,
-      table=self._table_name,
-      num_workers_per_iterator=1,
-      max_in_flight_samples_per_worker=self._batch_size,
-    )
-    dataset = dataset.batch(self._batch_size, drop_remainder=True)
-    return dataset.as_numpy_iterator()
+  # An actor may write two sequences at the end of an episode.
+  return reverb.Table.queue(name, max_size=batch_size + 2, signature=signature)
 
 
-def make(config: description.Config) -> description.AgentParts:
+def make(
+  environment_spec: specs.EnvironmentSpec, config: description.Config
+) -> description.AgentParts:
   """Returns the parts for an experiment."""
   acme_config = acme_ppo.PPOConfig(
     unroll_length=config.unroll_length,
@@ -68,7 +48,19 @@ def make(config: description.Config) -> description.AgentParts:
     value_cost=config.value_cost,
   )
   return description.AgentParts(
-    builder=_Builder(acme_config),
+    builder=packed_sequences.PackedSequences(
+      acme_ppo.PPOBuilder(acme_config),
+      packed_sequences.Sequences(
+        environment_spec,
+        {'log_prob': np.zeros((), np.float32)},
+        # The last step of a sequence gives only the value to bootstrap from.
+        length=config.unroll_length + 1,
+        period=config.unroll_length,
+      ),
+      acme_config.replay_table_name,
+      config.batch_size,
+      functools.partial(_make_table, batch_size=config.batch_size),
+    ),
     network_factory=lambda spec: _make_networks(
       spec, config.hidden_layer_sizes
     ),
