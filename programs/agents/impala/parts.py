@@ -1,12 +1,15 @@
 """IMPALA's builder, actor and networks, in place of Acme's."""
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import compat  # noqa: F401
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import numpy as np
+import reverb
 from acme import specs
 from acme.agents.jax import actor_core, actors
 from acme.agents.jax import impala as acme_impala
@@ -14,7 +17,7 @@ from acme.agents.jax.impala import builder as impala_builder
 from acme.agents.jax.impala import networks as impala_networks
 from acme.jax import utils, variable_utils
 
-from programs.agents.shared import description, networks
+from programs.agents.shared import description, networks, packed_sequences
 
 
 class _ActorState(NamedTuple):
@@ -63,6 +66,14 @@ class _Builder(impala_builder.IMPALABuilder):
     )
 
 
+def _make_table(name: str, signature: Any, batch_size: int) -> reverb.Table:
+  """Returns a queue of little more than a batch.
+
+  So actors do not run ahead of the learner.
+  """
+  return reverb.Table.queue(name, max_size=batch_size + 2, signature=signature)
+
+
 def make(
   environment_spec: specs.EnvironmentSpec, config: description.Config
 ) -> description.AgentParts:
@@ -81,7 +92,22 @@ def make(
     recurrent.initial_state_init_fn(jax.random.PRNGKey(0))
   )
   return description.AgentParts(
-    builder=_Builder(acme_config, core_state),
+    builder=packed_sequences.PackedSequences(
+      _Builder(acme_config, core_state),
+      packed_sequences.Sequences(
+        environment_spec,
+        {
+          'core_state': core_state,
+          'logits': np.zeros(environment_spec.actions.num_values, np.float32),
+        },
+        # The last step of a sequence gives only the value to bootstrap from.
+        length=config.sequence_length,
+        period=config.sequence_length - 1,
+      ),
+      acme_config.replay_table_name,
+      config.batch_size,
+      functools.partial(_make_table, batch_size=config.batch_size),
+    ),
     network_factory=lambda spec: _make_networks(spec, config),
     policy_factory=lambda recurrent: _make_actor_core(
       recurrent, environment_spec
