@@ -6,6 +6,7 @@ from typing import Any
 
 import compat  # noqa: F401
 
+import numpy as np
 import reverb
 import tensorflow as tf
 from acme import adders, specs
@@ -66,11 +67,12 @@ class PackedSequences(builders.ReleasedFormBuilder):
     self._table_name = table_name
     self._batch_size = batch_size
     self._make_table = make_table
+    self._layout = sequences.make_layout()
 
   def make_replay_tables(
     self, environment_spec: specs.EnvironmentSpec, policy: Any
   ) -> Sequence[reverb.Table]:
-    shape = self._sequences.length, self._sequences.make_layout().size
+    shape = self._sequences.length, self._layout.size
     return [self._make_table(self._table_name, tf.TensorSpec(shape, tf.uint8))]
 
   def make_dataset_iterator(
@@ -79,9 +81,17 @@ class PackedSequences(builders.ReleasedFormBuilder):
     return batches.batches(
       replay_client.server_address,
       self._table_name,
-      self._sequences.make_layout().unpack,
+      self.unpack,
       self._batch_size,
     )
+
+  def unpack(self, items: np.ndarray) -> base.Trajectory:
+    """Returns a batch of items, uint8[batch, length, size], as the learner's.
+
+    Returns:
+      A trajectory of arrays of [batch, length, ...], which are views.
+    """
+    return self._layout.unpack(items)
 
   def make_adder(
     self,

@@ -245,11 +245,11 @@ def test_an_agent_learns_from_actions_of_any_shape(agent):
 
 def _zeros_of_the_table(made, batch_size):
   (table,) = replay_tables.make(made)
-  data = tree.map_structure(
-    lambda s: np.zeros((batch_size, *s.shape), s.dtype.as_numpy_dtype),
-    table.info.signature,
+  signature = table.info.signature
+  items = np.zeros(
+    (batch_size, *signature.shape), signature.dtype.as_numpy_dtype
   )
-  return reverb.ReplaySample(None, data)
+  return reverb.ReplaySample(None, made.builder.unpack(items))
 
 
 @pytest.mark.parametrize('agent', [a for a in agents.AGENTS if a != 'bc'])
