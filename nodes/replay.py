@@ -2,16 +2,20 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import launchpad as lp
 import reverb
+import tree
 from launchpad import address as lp_address
 from reverb.platform import checkpointers_lib
 
 from nodes import worker
+from nodes.saving import saved_state
 from run_files import patience
+
+_INFO_SECONDS = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +58,10 @@ class ReplayNode(lp.ReverbNode):
     """Serves until the program stops."""
     port = lp_address.get_port_from_address(self.reverb_address.resolve())
     checkpointing = self._checkpointing
+    tables = worker.make(self._make_tables)
+    items = {table.info.name: _items(table.info) for table in tables}
     server = reverb.Server(
-      worker.make(self._make_tables),
+      tables,
       port,
       checkpointing
       and checkpointers_lib.DefaultCheckpointer(checkpointing.directory),
@@ -67,6 +73,7 @@ class ReplayNode(lp.ReverbNode):
       lp.wait_for_stop()
       return
     client = reverb.Client(f'localhost:{port}')
+    _check_items(client, items, checkpointing.directory)
     attempts = patience.Patience(
       f'the checkpoint of replay in {checkpointing.directory}',
       'the run goes on, the last checkpoint is kept, and it is tried again',
@@ -76,6 +83,36 @@ class ReplayNode(lp.ReverbNode):
       is_last = lp.wait_for_stop(checkpointing.every_seconds)
       with attempts.attempt():
         _checkpoint(client)
+
+
+def _items(info: reverb.reverb_types.TableInfo) -> str:
+  """Returns a text with the shapes and dtypes of a table's items."""
+  specs = tree.flatten(() if info.signature is None else info.signature)
+  return ', '.join(f'{spec.dtype.name}{spec.shape}' for spec in specs)
+
+
+def _check_items(
+  client: reverb.Client, items: Mapping[str, str], directory: str
+) -> None:
+  """Checks that the items of a checkpoint are those that actors now insert.
+
+  Args:
+    client: of the server, which has loaded the checkpoint if there was one. The
+      checkpoint has the signatures of the tables, too.
+    items: what `_items` returned for each table before that, by its name.
+    directory: the folder of the checkpoints.
+
+  Raises:
+    saved_state.MismatchError: the items are others.
+  """
+  for name, info in client.server_info(_INFO_SECONDS).items():
+    if _items(info) != items[name]:
+      raise saved_state.MismatchError(
+        f'the checkpoint of replay in {directory} is of another agent, or of '
+        f'another version of this program: in its table {name!r} an item is '
+        f'({_items(info)}), and now it would be ({items[name]}). Delete the '
+        'folder: then the run goes on with an empty replay'
+      )
 
 
 def _checkpoint(client: reverb.Client) -> None:

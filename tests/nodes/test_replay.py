@@ -6,6 +6,7 @@ import signal
 import launchpad as lp
 import numpy as np
 import reverb
+import tensorflow as tf
 
 from backends.local import this_machine
 from nodes import replay
@@ -13,7 +14,7 @@ from run_files import status
 from tests import helpers
 
 
-def _tables():
+def _tables(signature=None):
   return [
     reverb.Table(
       'replay',
@@ -21,6 +22,7 @@ def _tables():
       reverb.selectors.Fifo(),
       max_size=100,
       rate_limiter=reverb.rate_limiters.MinSize(1),
+      signature=signature,
     )
   ]
 
@@ -63,3 +65,39 @@ def test_a_killed_server_goes_on_from_its_checkpoint(tmp_path):
   assert result.exit_code == 0, lines.all
   assert result.restarts['replay/0'] == 1
   assert lines.of('client/0')[-1] == 'kept 7.0'
+
+
+def _run_with_items(shape, tmp_path):
+  """Runs a server until it has saved a table whose items have this shape."""
+
+  def stop(client):
+    client.server_info()
+    lp.stop()
+
+  program = lp.Program('replay')
+  checkpointing = replay.ReplayCheckpointing(str(tmp_path / 'saved'), 60.0)
+  with program.group('replay'):
+    server = program.add_node(
+      replay.ReplayNode(
+        _tables, tf.TensorSpec(shape, tf.uint8), checkpointing=checkpointing
+      )
+    )
+  with program.group('client'):
+    program.add_node(lp.PyNode(stop, server))
+  return helpers.run(
+    program,
+    preload=['reverb'],
+    stop_order=[['client'], ['replay']],
+    log_dir=str(tmp_path),
+  )
+
+
+def test_a_checkpoint_with_other_items_is_an_error_with_a_way_out(tmp_path):
+  result, lines = _run_with_items((3,), tmp_path)
+  assert result.exit_code == 0, lines.all
+  assert _run_with_items((3,), tmp_path)[0].exit_code == 0
+  result, lines = _run_with_items((4,), tmp_path)
+  assert result.exit_code == 1
+  *_, line = (line for line in lines.of('replay/0') if 'MismatchError' in line)
+  assert "in its table 'replay' an item is (uint8(3,)), and now" in line
+  assert 'Delete the folder' in line
