@@ -15,7 +15,6 @@ import numpy as np
 import tree
 from acme import adders, core
 from acme.agents.jax import actors
-from acme.jax import utils
 from acme.utils import loggers
 from acme.utils import observers as observers_lib
 
@@ -72,6 +71,8 @@ class BatchedPolicy:
     self._act_either = _jit(jax.vmap(act_either, (None, 0, 0, 0, 0)))
     self._replace_row = _jit(replace_row)
     self._states = None
+    self._batch: Any = None
+    self._columns: list[np.ndarray] = []
     self._first_states = _jit(jax.vmap(init))(random_keys)
     self._is_first = np.ones(len(random_keys), bool)
 
@@ -91,7 +92,7 @@ class BatchedPolicy:
     Returns:
       A pair (action, extras) for each row. Both are nests of NumPy arrays.
     """
-    batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
+    batch = self._stack(observations)
     parameters = acme_internals.parameters(self._actor)
     if self._is_first.all():
       result = self._act(parameters, batch, self._first_states)
@@ -103,11 +104,33 @@ class BatchedPolicy:
       result = self._act(parameters, batch, self._states)
     actions, extras, self._states = result
     self._is_first[:] = False
-    both = utils.to_numpy((actions, extras))
+    leaves, structure = jax.tree_util.tree_flatten((actions, extras))
+    arrays = [np.asarray(leaf) for leaf in leaves]
     return [
-      jax.tree_util.tree_map(lambda leaf, row=row: np.asarray(leaf[row]), both)
+      structure.unflatten([array[row, ...] for array in arrays])
       for row in range(len(observations))
     ]
+
+  def _stack(self, observations: Sequence[Any]) -> Any:
+    """Returns the observations as one nest of [batch, ...] arrays.
+
+    The next call writes into the same arrays.
+    """
+    if self._batch is None:
+      self._batch = tree.map_structure(
+        lambda leaf: np.empty((len(observations), *leaf.shape), leaf.dtype),
+        observations[0],
+      )
+      self._columns = tree.flatten(self._batch)
+    if tree.is_nested(self._batch):
+      for row, observation in enumerate(observations):
+        leaves = tree.flatten_up_to(self._batch, observation)
+        for column, leaf in zip(self._columns, leaves, strict=True):
+          column[row] = leaf
+    else:
+      for row, observation in enumerate(observations):
+        self._batch[row] = observation
+    return self._batch
 
   def update(self) -> None:
     """Fetches newer parameters, if there are any."""
@@ -137,10 +160,11 @@ class Lane:
   def begin(self) -> None:
     """Begins an episode."""
     self._began, self._steps = time.time(), 0
+    spec = self.environment.reward_spec()
     self._return = tree.map_structure(
-      lambda spec: np.zeros(spec.shape, spec.dtype),
-      self.environment.reward_spec(),
+      lambda leaf: np.zeros(leaf.shape, leaf.dtype), spec
     )
+    self._add = _add_nests if tree.is_nested(spec) else np.add
     self.timestep = self.environment.reset()
     if self.adder:
       self.adder.add_first(self.timestep)
@@ -155,9 +179,7 @@ class Lane:
     for observer in self.observers:
       observer.observe(self.environment, self.timestep, action)
     self._steps += 1
-    self._return = tree.map_structure(
-      np.add, self._return, self.timestep.reward
-    )
+    self._return = self._add(self._return, self.timestep.reward)
 
   def forget(self) -> None:
     """Resets the adder after an episode that did not end."""
@@ -178,6 +200,10 @@ class Lane:
     for observer in self.observers:
       row.update(observer.get_metrics())
     return row
+
+
+def _add_nests(a: Any, b: Any) -> Any:
+  return tree.map_structure(np.add, a, b)
 
 
 class VectorActorLoop(core.Worker):

@@ -14,6 +14,8 @@ from dm_env import specs
 from nodes.checks import finite
 from programs.environments import errors, forms
 
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
+
 
 class AdaptedEnvironment(wrappers.EnvironmentWrapper):
   """An environment in the form that agents take.
@@ -130,9 +132,12 @@ class _Values:
       (_join(name, path), leaf)
       for path, leaf in tree.flatten_with_path(self.spec)
     ]
+    self._single = None if tree.is_nested(self.spec) else self.spec
 
   def convert(self, value: Any) -> Any:
     """Returns a nest of arrays that fit the specs in `spec`."""
+    if self._single is not None:
+      return _convert_leaf(value, self._single, self._name)
     try:
       parts = tree.flatten_up_to(self.spec, value, check_types=False)
     except (TypeError, ValueError) as e:
@@ -159,6 +164,20 @@ def _join(name: str, path: tuple[Any, ...]) -> str:
 
 
 def _convert_leaf(value: Any, spec: specs.Array, name: str) -> np.ndarray:
+  # Most values fit as they are.
+  if (
+    type(value) is np.ndarray
+    and value.dtype == spec.dtype
+    and value.shape == spec.shape
+  ):
+    return value.copy()
+  if (
+    isinstance(value, float)
+    and not spec.shape
+    and spec.dtype == np.float32
+    and abs(value) <= _MAX_FLOAT32
+  ):
+    return np.array(value, np.float32)
   try:
     array = np.asarray(value)
   except ValueError as e:  # Lists of several lengths.
