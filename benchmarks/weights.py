@@ -1,6 +1,6 @@
 """Measures how fast weights move, from one pusher to several readers.
 
-  python -m benchmarks.weights [--megabytes=0.1,1,10,100,400] [--readers=1,4,16]
+  python -m benchmarks.weights [--megabytes=0.01,0.1,1] [--readers=1,4,16]
 
 The peers, in the same run, are the calls that TF-Agents' container makes;
 Acme's way, in which each reader asks the learner; Ray's object store, if Ray is
@@ -25,7 +25,7 @@ from benchmarks.support import forks, peers
 
 _MEGABYTES = flags.DEFINE_list(
   'megabytes',
-  ['0.1', '1', '10', '100', '400'],
+  ['0.01', '0.1', '1', '10', '100', '400'],
   'Sizes, in 10^6 bytes.',
 )
 _READERS = flags.DEFINE_list('readers', ['1', '4', '16'], 'Numbers of readers.')

@@ -141,3 +141,11 @@ def test_versions_and_plain_priorities_do_not_mix():
   assert versions.decode(versions.encode(2**40)) == 2**40
   assert versions.decode(1.0) is None
   assert versions.decode(0.5) is None
+
+
+def test_a_key_says_which_server_it_is_for():
+  keys = {versions.draw_key(b'one') for _ in range(100)}
+  assert len(keys) == 100
+  assert all(0 <= key < 2**63 for key in keys)
+  assert all(versions.is_key_for(key, b'one') for key in keys)
+  assert not any(versions.is_key_for(key, b'two') for key in keys)

@@ -175,3 +175,12 @@ def test_tensorflow_and_reverb_work_in_forks():
   assert result.exit_code == 0
   assert 'sampled 3.0' in lines.of('server/0')
   assert not any('interpreter' in line for line in lines.of('launcher/0'))
+
+
+@pytest.mark.parametrize('cores, half', [(1, '1'), (2, '1'), (16, '8')])
+def test_half_the_cores_are_those_that_the_task_may_use(
+  cores, half, monkeypatch
+):
+  monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: set(range(cores)))
+  filled = env_vars.merged({'NPROC': env_vars.HALF_THE_CORES})
+  assert filled['NPROC'] == half
