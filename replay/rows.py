@@ -76,16 +76,15 @@ class RowLayout:
       )
       size = fields[index].stop
     self._fields = [fields[index] for index in range(len(leaves))]
-    self._row = np.zeros(max(-(-size // _ALIGNMENT), 1) * _ALIGNMENT, np.uint8)
-    self._views = [field.of(self._row) for field in self._fields]
+    self._size = max(-(-size // _ALIGNMENT), 1) * _ALIGNMENT
 
   @property
   def size(self) -> int:
     """The number of bytes in a row, at least 8 and a multiple of 8."""
-    return len(self._row)
+    return self._size
 
   def pack(self, nest: Any) -> np.ndarray:
-    """Returns a nest as uint8[size]; the next call writes into the same array.
+    """Returns a nest as a new array, uint8[size].
 
     Args:
       nest: has the structure of the spec, and its shapes and dtypes. As in
@@ -97,17 +96,16 @@ class RowLayout:
     """
     leaves: list[Any] = []
     self._leaves(nest, leaves)
-    for field, view, leaf in zip(
-      self._fields, self._views, leaves, strict=True
-    ):
+    row = np.zeros(self._size, np.uint8)
+    for field, leaf in zip(self._fields, leaves, strict=True):
       array = np.asarray(leaf)
       if array.dtype != field.dtype or array.shape != field.shape:
         raise UnpackableError(
           f'{field.name} is {array.dtype}{list(array.shape)}, but its spec '
           f'says {field.dtype}{list(field.shape)}'
         )
-      view[...] = array
-    return self._row
+      field.of(row)[...] = array
+    return row
 
   def unpack(self, rows: np.ndarray) -> Any:
     """Returns rows as a nest of arrays, which are views of the rows.

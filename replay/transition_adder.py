@@ -91,7 +91,7 @@ class TransitionAdder(adders.Adder):
     self._steps.append(
       _Step(
         self._observation,
-        self._layout.act.pack(act).copy(),
+        self._layout.act.pack(act),
         np.array(next_timestep.reward),
         np.array(next_timestep.discount),
       )
@@ -131,7 +131,7 @@ class TransitionAdder(adders.Adder):
     if self._layout.shares_observations:
       self._observation = self._append(transition_layout.FIRST, row)
     else:
-      self._observation = row.copy()
+      self._observation = row
 
   def _insert(self) -> None:
     first, last = self._steps[0].observation, self._observation

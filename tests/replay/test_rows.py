@@ -2,6 +2,7 @@
 
 import collections
 
+import cloudpickle
 import numpy as np
 import pytest
 import tree
@@ -21,7 +22,7 @@ _NEST = {
 def test_rows_are_unpacked_as_they_were_packed():
   layout = rows.RowLayout(_NEST)
   other = tree.map_structure(lambda leaf: np.zeros_like(leaf), _NEST)
-  packed = np.stack([layout.pack(nest).copy() for nest in (_NEST, other)])
+  packed = np.stack([layout.pack(nest) for nest in (_NEST, other)])
   assert packed.shape == (2, layout.size)
   # As in a dataset, a list comes back as a tuple.
   expected = {**_NEST, 'a': (*_NEST['a'],)}, {**other, 'a': (*other['a'],)}
@@ -30,6 +31,13 @@ def test_rows_are_unpacked_as_they_were_packed():
     layout.unpack(packed),
     tree.map_structure(lambda *leaves: np.stack(leaves), *expected),
   )
+
+
+def test_a_layout_packs_in_another_process_as_well():
+  layout = rows.RowLayout(_NEST)
+  # Launchpad sends a builder to each process in this way.
+  sent = cloudpickle.loads(cloudpickle.dumps(layout))
+  np.testing.assert_array_equal(sent.pack(_NEST), layout.pack(_NEST))
 
 
 def test_an_unpacked_array_is_a_view():
