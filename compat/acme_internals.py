@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-from acme import adders
+from acme import adders, core
 from acme.adders.reverb import base, sequence
 from acme.agents.jax import actors
+from acme.jax import variable_utils
 from acme.utils import loggers
 
 
@@ -54,6 +55,37 @@ def update_before_episode(actor: actors.GenericActor) -> None:
   """
   if actor._per_episode_update:
     actor._variable_client.update_and_wait()
+
+
+class _NothingFetched:
+  """Stands for a fetch that has ended and brought nothing."""
+
+  def done(self) -> bool:
+    return True
+
+  def running(self) -> bool:
+    return False
+
+  def add_done_callback(self, callback: Any) -> None:
+    pass
+
+
+def fetch_only_news(actor: core.Actor, has_news: Callable[[], bool]) -> None:
+  """Makes an actor leave out fetches that would bring the same parameters.
+
+  Acme's `VariableClient` starts a thread's work for each fetch, and moves the
+  parameters to the device even if they are the same as before. That would take
+  longer than the policy itself.
+
+  Args:
+    actor: an actor; nothing changes unless it has a `VariableClient`.
+    has_news: says whether a fetch may bring others than the fetch before.
+  """
+  client = getattr(actor, '_variable_client', None)
+  if not isinstance(client, variable_utils.VariableClient):
+    return
+  fetch = client._async_request
+  client._async_request = lambda: fetch() if has_news() else _NothingFetched()
 
 
 def forget_episode(adder: adders.Adder | None) -> None:

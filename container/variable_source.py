@@ -48,6 +48,7 @@ class VariableSource(core.VariableSource):
     self._table = table
     self._lock = threading.Lock()
     self._snapshot = container_lib.Snapshot(0, None)
+    self._version_given = 0
     self._failure: Exception | None = None
     self._unknown: KeyError | None = None
     self._refresh_seconds = refresh_seconds
@@ -87,13 +88,26 @@ class VariableSource(core.VariableSource):
       self._start_thread()
     elif self._failure is not None:
       raise self._failure
+    version, nests = self._snapshot
     try:
-      values = [self._get(name) for name in names]
+      values = [self._get(nests, name) for name in names]
     except KeyError as error:
       self._unknown = error
       raise
     self._unknown = None
+    self._version_given = version
     return values
+
+  def has_news(self) -> bool:
+    """Returns whether `get_variables` may return others than at its last call.
+
+    With a thread that reads in the background, this takes no time.
+    """
+    return (
+      self._thread is None
+      or self._failure is not None
+      or self._snapshot.version != self._version_given
+    )
 
   def close(self) -> None:
     """Ends the thread that reads, if one was started."""
@@ -153,8 +167,7 @@ class VariableSource(core.VariableSource):
     if snapshot is not None:
       self._snapshot = snapshot
 
-  def _get(self, name: str) -> Any:
-    values = self._snapshot.values
+  def _get(self, values: Any, name: str) -> Any:
     if name not in values:
       raise KeyError(
         f'Table {self._table!r} has no variables {name!r}; '

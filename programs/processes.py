@@ -9,7 +9,7 @@ each handle. The processes of the two servers build tables instead; see
 import contextlib
 import dataclasses
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import dm_env
 import jax
@@ -30,6 +30,8 @@ from programs import experiment as experiment_lib
 # The learner of a small agent steps hundreds of times a second. If it sent all
 # versions, fetching them would slow down the actors for little gain.
 _PUBLISH_SECONDS = 0.2
+# An actor looks for newer weights in the background, so that no step waits.
+_REFRESH_SECONDS = 0.02
 _FLUSH_SECONDS = 2.0
 _LAST_REPORT_SECONDS = 2.0
 # How long a stopped evaluator may take to evaluate the learner's last weights.
@@ -174,12 +176,16 @@ def actor(
   policy = experiment.make_policy(
     experiment.network_factory(spec), spec, evaluation=False
   )
-  source = container.VariableSource(variables)
+  source = container.VariableSource(variables, refresh_seconds=_REFRESH_SECONDS)
+
+  def make_actor(key, adder):
+    actor = builder.make_actor(key, policy, spec, source, adder)
+    acme_internals.fetch_only_news(actor, source.has_news)
+    return actor
+
   parts = actor_loops.ActorParts(
     environments=environments,
-    make_actor=lambda key, adder: builder.make_actor(
-      key, policy, spec, source, adder
-    ),
+    make_actor=make_actor,
     make_adder=lambda: builder.make_adder(replay, spec, policy),
     random_key=actor_key,
     counter=counter_client.Counter(counter, 'actor', time_delta=float('inf')),
@@ -191,6 +197,7 @@ def actor(
   closers = [
     # This must come first, since it ends a thread that waits for weights.
     variables.close,
+    source.close,
     loop.close,
     parts.logger.close,
     parts.timer.close,

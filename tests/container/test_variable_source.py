@@ -2,8 +2,9 @@
 
 import threading
 import time
+import types
 
-import compat  # noqa: F401
+from compat import acme_internals
 
 import numpy as np
 import pytest
@@ -110,6 +111,29 @@ def test_a_thread_refreshes_and_its_failure_reaches_the_actor():
   assert address in str(found[0])
   with pytest.raises(ConnectionError):
     source.check()
+  source.close()
+
+
+def test_an_actor_fetches_only_news(clients):
+  pusher, reader = clients
+  source = container.VariableSource(reader, refresh_seconds=0.01)
+  pusher.push(make(1))
+  client = variable_utils.VariableClient(source, 'policy', device='cpu')
+  actor = types.SimpleNamespace(_variable_client=client)
+  acme_internals.fetch_only_news(actor, source.has_news)
+  params = client.params
+  for _ in range(3):
+    client.update()
+    assert client.params is params
+  pusher.push(make(2))
+  servers.poll(source.has_news)
+
+  def has_newer():
+    client.update()
+    return client.params is not params
+
+  servers.poll(has_newer)
+  assert not source.has_news()
   source.close()
 
 
