@@ -55,3 +55,7 @@ def test_runs_to_its_end(agent, env, num_steps, settings, tmp_path):
   versions = run.column('actor_0', 'weights/version')
   assert versions == sorted(versions)
   assert versions[-1] > 1
+  # Batches that lost their values on the way would give losses of zero.
+  losses = [name for name in run.rows('learner_0')[0] if 'loss' in name]
+  assert losses
+  assert all(any(run.column('learner_0', name)) for name in losses)

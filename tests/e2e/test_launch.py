@@ -21,7 +21,7 @@ from tests.view import terminals
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
   run = runs.Run(tmp_path_factory.mktemp('launch') / 'run')
-  flags = ('--num_actors=2', '--num_steps=2000', '--profile')
+  flags = ('--num_actors=2', '--num_steps=4000', '--profile')
   with run.launch(*flags, '--evaluations=200steps*2,2s'):
     run.end()
   return run
@@ -34,7 +34,7 @@ def test_a_run_ends_well_and_leaves_no_process(run):
 
 def test_a_run_makes_its_steps_and_its_rows_have_each(run):
   counted = run.count('actor_steps')
-  assert counted >= 2000
+  assert counted >= 4000
   logged = [run.column(f'actor_{i}', 'actor/steps')[-1] for i in range(2)]
   assert max(logged) == counted
   # An episode that was cut off by the end of the run has no row.
@@ -47,6 +47,14 @@ def test_actors_act_on_rising_versions(run):
     versions = run.column(f'actor_{actor}', 'weights/version')
     assert versions == sorted(versions)
     assert versions[-1] > versions[0] >= 1
+
+
+def test_the_learner_gets_what_the_actors_saw(run):
+  means = run.column('learner_0', 'learner/observations_mean')
+  assert all(mean != 0 for mean in means)
+  assert all(
+    loss > 0 for loss in run.column('learner_0', 'learner/critic_loss')
+  )
 
 
 def test_an_evaluation_is_of_one_version_and_when_it_is_due(run):
