@@ -97,8 +97,8 @@ def _check_items(
   """Checks that the items of a checkpoint are those that actors now insert.
 
   Args:
-    client: of the server, which has loaded the checkpoint if there was one. The
-      checkpoint has the signatures of the tables, too.
+    client: a client of the server, which has loaded the checkpoint if there
+      was one. The checkpoint has the signatures of the tables, too.
     items: what `_items` returned for each table before that, by its name.
     directory: the folder of the checkpoints.
 

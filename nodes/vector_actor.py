@@ -71,8 +71,6 @@ class BatchedPolicy:
     self._act_either = _jit(jax.vmap(act_either, (None, 0, 0, 0, 0)))
     self._replace_row = _jit(replace_row)
     self._states = None
-    self._batch: Any = None
-    self._columns: list[np.ndarray] = []
     self._first_states = _jit(jax.vmap(init))(random_keys)
     self._is_first = np.ones(len(random_keys), bool)
 
@@ -92,7 +90,10 @@ class BatchedPolicy:
     Returns:
       A pair (action, extras) for each row. Both are nests of NumPy arrays.
     """
-    batch = self._stack(observations)
+    if tree.is_nested(observations[0]):
+      batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
+    else:
+      batch = np.stack(observations)
     parameters = acme_internals.parameters(self._actor)
     if self._is_first.all():
       result = self._act(parameters, batch, self._first_states)
@@ -110,27 +111,6 @@ class BatchedPolicy:
       structure.unflatten([array[row, ...] for array in arrays])
       for row in range(len(observations))
     ]
-
-  def _stack(self, observations: Sequence[Any]) -> Any:
-    """Returns the observations as one nest of [batch, ...] arrays.
-
-    The next call writes into the same arrays.
-    """
-    if self._batch is None:
-      self._batch = tree.map_structure(
-        lambda leaf: np.empty((len(observations), *leaf.shape), leaf.dtype),
-        observations[0],
-      )
-      self._columns = tree.flatten(self._batch)
-    if tree.is_nested(self._batch):
-      for row, observation in enumerate(observations):
-        leaves = tree.flatten_up_to(self._batch, observation)
-        for column, leaf in zip(self._columns, leaves, strict=True):
-          column[row] = leaf
-    else:
-      for row, observation in enumerate(observations):
-        self._batch[row] = observation
-    return self._batch
 
   def update(self) -> None:
     """Fetches newer parameters, if there are any."""

@@ -18,7 +18,7 @@ def batches(
   """Yields batches of samples.
 
   Args:
-    server_address: of the replay server.
+    server_address: the address of the replay server.
     table: the name of the table.
     unpack: makes the learner's data, a nest of arrays, from a batch of items.
     batch_size: the number of samples in a batch.

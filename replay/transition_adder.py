@@ -12,7 +12,7 @@ from acme import adders, types
 
 from replay import transition_layout
 
-# As in Acme's adders: a new writer asks the server for the tables' signatures,
+# As in Acme's adders. A new writer asks the server for the tables' signatures,
 # and the server may not be up yet.
 _SIGNATURE_TIMEOUT_MS = 300_000
 _MAX_IN_FLIGHT_ITEMS = 5
@@ -38,7 +38,8 @@ class _Step(NamedTuple):
 class TransitionAdder(adders.Adder):
   """Inserts the transitions that `NStepTransitionAdder` of Acme inserts.
 
-  At the beginning and at the end of an episode they span fewer steps, as there.
+  As there, transitions at the beginning and at the end of an episode span fewer
+  steps.
   Rewards and discounts are scalars.
   """
 
@@ -53,7 +54,7 @@ class TransitionAdder(adders.Adder):
     """Inserts nothing yet.
 
     Args:
-      client: of the replay server.
+      client: a client of the replay server.
       table: the name of the table, which has the layout's signature.
       layout: how a transition lies in an item.
       n_step: the number of rewards that a transition sums, at least 1.
@@ -84,7 +85,10 @@ class TransitionAdder(adders.Adder):
     next_timestep: dm_env.TimeStep,
     extras: types.NestedArray = (),
   ) -> None:
-    """Inserts the transition to this timestep; at the last one, all others."""
+    """Inserts the transition that ends with this timestep.
+
+    At the last timestep it also inserts the shorter ones that end there.
+    """
     if self._observation is None:
       raise ValueError('add_first must be called before add')
     act = {'action': action, 'extras': () if extras is None else extras}

@@ -49,14 +49,6 @@ def test_actors_act_on_rising_versions(run):
     assert versions[-1] > versions[0] >= 1
 
 
-def test_the_learner_gets_what_the_actors_saw(run):
-  means = run.column('learner_0', 'learner/observations_mean')
-  assert all(mean != 0 for mean in means)
-  assert all(
-    loss > 0 for loss in run.column('learner_0', 'learner/critic_loss')
-  )
-
-
 def test_an_evaluation_is_of_one_version_and_when_it_is_due(run):
   versions = run.column('evaluator_0', 'weights/version')
   assert versions[::2] == versions[1::2]

@@ -86,7 +86,10 @@ class PackedSequences(builders.ReleasedFormBuilder):
     )
 
   def unpack(self, items: np.ndarray) -> base.Trajectory:
-    """Returns a batch of items, uint8[batch, length, size], as the learner's.
+    """Returns a batch of items as the learner expects it.
+
+    Args:
+      items: uint8[batch, length, size].
 
     Returns:
       A trajectory of arrays of [batch, length, ...], which are views.

@@ -31,8 +31,8 @@ class PackedTransitions(builders.ReleasedFormBuilder):
     """Wraps a builder.
 
     Args:
-      builder: of dm-acme's released form.
-      environment_spec: of the environments of all actors.
+      builder: a builder of dm-acme's released form.
+      environment_spec: the spec of all actors' environments.
       acme_config: the builder's configuration, which has `n_step`, `discount`,
         `batch_size` and the settings of the table.
       make_sampler: returns what chooses the table's samples.
