@@ -56,7 +56,7 @@ def test_the_readmes_commands_run(tmp_path):
     if len(words) > 1 and 'module:' not in words[1]
   ]
   # The README's 20,000 steps would only take longer.
-  train = train.replace('=20000', '=3000')
+  train = train.replace('=20000', '=8000')
   training = subprocess.Popen(shlex.split(train), cwd=tmp_path)
   _wait_for(tmp_path / 'runs/one/metrics/learner_0.csv', training)
   for line in others:

@@ -11,8 +11,6 @@ from tests import helpers
 from tests.e2e import runs
 from tests.ray_cluster import jobs
 
-_STEPS = 9000
-
 
 def _scale(run, count):
   return subprocess.run(
@@ -31,7 +29,7 @@ def _scale(run, count):
 def test_learns_while_actors_and_nodes_come_and_go(cluster, tmp_path):
   run = jobs.Run(tmp_path / 'run', cluster)
   cluster.add_node(num_cpus=7)
-  with run.launch(f'--num_steps={_STEPS}'):
+  with run.launch('--num_steps=1000000'):
     run.wait_until(lambda: run.are_running('actor', 2), 'actors')
     second = cluster.add_node(num_cpus=2)
     # The first node has no room left, so the new actors go to the second.
@@ -50,14 +48,18 @@ def test_learns_while_actors_and_nodes_come_and_go(cluster, tmp_path):
     run.wait_until(lambda: run.are_running('actor', 4), 'all actors again')
     assert _scale(run, 2).returncode == 0
     run.wait_until(lambda: run.are_running('actor', 2), 'fewer actors')
-    assert run.end(500) == 0, run.output
+
+    def has_learned():
+      returns = run.column('evaluator_0', 'evaluator/episode_return')
+      return max(returns[-3:]) > returns[0] + 300
+
+    run.wait_until(has_learned, 'a better return', 400)
+    run.process.terminate()
+    assert run.end() == 128 + signal.SIGTERM, run.output
   assert set(run.tasks()) >= {'actor/0', 'actor/1', 'learner/0'}
   assert 'actor/3' not in run.tasks()
   assert run.tasks()['actor/0'].restarts == 1
   assert run.tasks()['learner/0'].restarts == 0
-  assert run.count('actor_steps') >= _STEPS
-  returns = run.column('evaluator_0', 'evaluator/episode_return')
-  assert max(returns[-3:]) > returns[0] + 300
   helpers.assert_nothing_left(str(run.run_dir))
 
 

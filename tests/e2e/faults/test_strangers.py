@@ -1,5 +1,6 @@
 """Connects to each port of a run as a user who does not know its keys."""
 
+import signal
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from tests.e2e import runs
 def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
   run = runs.Run(tmp_path / 'run')
   path = tmp_path / 'made'
-  with run.launch('--num_actors=1', '--num_steps=3000'):
+  with run.launch('--num_actors=1', '--num_steps=1000000'):
     run.wait_until(lambda: run.count('actor_steps') >= 400, 'steps')
     addresses = {
       address for task in run.tasks().values() for address in task.addresses
@@ -32,6 +33,7 @@ def test_who_has_no_key_has_nothing_unpickled_anywhere(tmp_path):
       check=True,
     ).stdout
     assert 'silent' not in shown
-    assert run.end() == 0, run.output
+    run.process.terminate()
+    assert run.end() == 128 + signal.SIGTERM, run.output
   assert not path.exists()
   assert 'starts again' not in run.output
