@@ -109,25 +109,17 @@ def make(
       functools.partial(_make_table, batch_size=config.batch_size),
     ),
     network_factory=lambda spec: _make_networks(spec, config),
-    policy_factory=lambda recurrent, evaluation: _make_actor_core(
-      recurrent, environment_spec, evaluation
+    policy_factory=lambda recurrent: _make_actor_core(
+      recurrent, environment_spec
     ),
     variable_names=('network',),
   )
 
 
 def _make_actor_core(
-  recurrent: impala_networks.IMPALANetworks,
-  spec: specs.EnvironmentSpec,
-  evaluation: bool,
+  recurrent: impala_networks.IMPALANetworks, spec: specs.EnvironmentSpec
 ) -> actor_core.ActorCore:
-  """Returns an actor core that acts as Acme's own actor for IMPALA does.
-
-  Args:
-    recurrent: the networks.
-    spec: the spec of the environment.
-    evaluation: whether to choose the likeliest action, and not a random one.
-  """
+  """Returns an actor core that acts as Acme's own actor for IMPALA does."""
 
   def init(random_key):
     key, random_key = jax.random.split(random_key)
@@ -140,10 +132,7 @@ def _make_actor_core(
     (logits, _), state = recurrent.forward_fn(
       params, observation, before.core_state
     )
-    if evaluation:
-      action = jnp.argmax(logits).astype(jnp.int32)
-    else:
-      action = jax.random.categorical(key, logits)
+    action = jax.random.categorical(key, logits)
     return action, _ActorState(random_key, state, logits, before.core_state)
 
   def get_extras(state):
