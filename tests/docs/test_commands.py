@@ -11,7 +11,7 @@ import absl.logging  # noqa: F401, defines --verbosity.
 import pytest
 from absl.testing import flagsaver
 
-from cli import command
+from cli import command, training_flags  # noqa: F401, defines the flags.
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _PAGES = [
