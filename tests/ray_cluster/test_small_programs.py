@@ -111,6 +111,8 @@ def _pid_is_there(pid):
   return pathlib.Path(f'/proc/{pid}').exists()
 
 
+# It takes 40 seconds, since Ray needs ten to notice that a node is lost.
+@pytest.mark.long
 def test_lost_nodes_are_replaced(cluster, tmp_path):
   first = cluster.add_node(num_cpus=1, num_gpus=1)
   second = cluster.add_node(num_cpus=2)
