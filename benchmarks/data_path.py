@@ -113,7 +113,7 @@ class _Packed:
 
   def dataset(self, case: _Case, address: str) -> Iterator:
     layout = transition_layout.TransitionLayout(case.signature())
-    return batches.batches(address, _TABLE, layout.unpack, case.batch_size)
+    return batches.batches(address, _TABLE, layout, case.batch_size)
 
 
 def _serving(side: Any, case: _Case) -> dict[str, Callable]:

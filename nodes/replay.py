@@ -13,6 +13,7 @@ from reverb.platform import checkpointers_lib
 
 from nodes import worker
 from nodes.saving import saved_state
+from replay import batch_server
 from run_files import patience
 
 _INFO_SECONDS = 60
@@ -56,10 +57,13 @@ class ReplayNode(lp.ReverbNode):
 
   def run(self) -> None:
     """Serves until the program stops."""
-    port = lp_address.get_port_from_address(self.reverb_address.resolve())
+    address = self.reverb_address.resolve()
+    port = lp_address.get_port_from_address(address)
     checkpointing = self._checkpointing
     tables = worker.make(self._make_tables)
     items = {table.info.name: _items(table.info) for table in tables}
+    # A learner that finds the server looks for the batches, too.
+    batch_server.serve(address, port)
     server = reverb.Server(
       tables,
       port,

@@ -1,18 +1,19 @@
 """Batches of packed items from replay, as a learner expects them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import compat  # noqa: F401
 
 import reverb
-import tensorflow as tf
+
+from replay import batch_client, dataset, sequence_layout, transition_layout
 
 
 def batches(
   server_address: str,
   table: str,
-  unpack: Callable[[Any], Any],
+  layout: transition_layout.TransitionLayout | sequence_layout.SequenceLayout,
   batch_size: int,
 ) -> Iterator[reverb.ReplaySample]:
   """Yields batches of samples.
@@ -20,14 +21,30 @@ def batches(
   Args:
     server_address: the address of the replay server.
     table: the name of the table.
-    unpack: makes the learner's data, a nest of arrays, from a batch of items.
+    layout: how an item lies in the table.
     batch_size: the number of samples in a batch.
   """
-  dataset = reverb.TrajectoryDataset.from_table_signature(
-    server_address, table, max_in_flight_samples_per_worker=batch_size
-  ).batch(batch_size, drop_remainder=True)
-  options = tf.data.Options()
-  options.threading.private_threadpool_size = 1
-  options.autotune.enabled = False
-  for sample in dataset.with_options(options).as_numpy_iterator():
-    yield reverb.ReplaySample(sample.info, unpack(sample.data))
+  for sample in _packed(server_address, table, layout.signature, batch_size):
+    yield reverb.ReplaySample(sample.info, layout.unpack(sample.data))
+
+
+def _packed(
+  server_address: str, table: str, signature: Any, batch_size: int
+) -> Iterator[reverb.ReplaySample]:
+  """Yields batches of packed samples, and outlives a restart of the server."""
+  client = reverb.Client(server_address)
+  while True:
+    client.server_info()  # Waits until there is a server.
+    connection = batch_client.connect(server_address)
+    if connection is None:
+      break
+    is_first = True
+    for sample in batch_client.batches(
+      connection, table, batch_size, signature
+    ):
+      is_first = False
+      yield sample
+    # A server that gave no batch has an error, which gRPC will show.
+    if is_first:
+      break
+  yield from dataset.batches(server_address, table, batch_size)

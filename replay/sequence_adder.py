@@ -9,11 +9,8 @@ import tree
 from acme import adders, types
 from acme.adders.reverb import base
 
-from replay import rows
+from replay import sequence_layout, writers
 
-# As in Acme's adders. A new writer asks the server for the tables' signatures,
-# and the server may not be up yet.
-_SIGNATURE_TIMEOUT_MS = 300_000
 _MAX_IN_FLIGHT_ITEMS = 2
 
 
@@ -29,27 +26,23 @@ class SequenceAdder(adders.Adder):
     self,
     client: reverb.Client,
     table: str,
-    layout: rows.RowLayout,
-    sequence_length: int,
+    layout: sequence_layout.SequenceLayout,
     period: int,
   ):
     """Inserts nothing yet.
 
     Args:
       client: a client of the replay server.
-      table: the name of the table; an item is uint8[sequence_length, size].
-      layout: the layout of a step, an `acme.adders.reverb.base.Trajectory`
-        without the time axis. It is used by this adder alone.
-      sequence_length: the number of steps in a sequence.
+      table: the name of the table, which has the layout's signature.
+      layout: how a sequence lies in an item.
       period: the number of steps between the starts of two sequences, at most
-        `sequence_length`.
+        the sequence's length.
     """
     self._client = client
     self._table = table
-    self._layout = layout
-    self._steps = np.zeros((sequence_length, layout.size), np.uint8)
+    self._layout = layout.step
     self._period = period
-    self._overlap = sequence_length - period
+    self._steps = np.zeros((layout.length, layout.step.size), np.uint8)
     self._position = 0
     self._before: dm_env.TimeStep | None = None
     self._writer: reverb.TrajectoryWriter | None = None
@@ -95,15 +88,14 @@ class SequenceAdder(adders.Adder):
     self._position += 1
     if self._position == len(self._steps):
       self._insert()
-      # Slices that overlap are copied as if they did not.
-      self._steps[: self._overlap] = self._steps[self._period :]
-      self._position = self._overlap
+      # The next sequence begins with the steps that the two share. NumPy copies
+      # slices that overlap as if they did not.
+      self._position -= self._period
+      self._steps[: self._position] = self._steps[self._period :]
 
   def _insert(self) -> None:
     if self._writer is None:
-      self._writer = self._client.trajectory_writer(
-        1, get_signature_timeout_ms=_SIGNATURE_TIMEOUT_MS
-      )
+      self._writer = writers.make(self._client)
     self._writer.append(self._steps)
     self._writer.create_item(self._table, 1.0, self._writer.history[-1])
     self._writer.flush(_MAX_IN_FLIGHT_ITEMS)

@@ -10,11 +10,8 @@ import numpy as np
 import reverb
 from acme import adders, types
 
-from replay import transition_layout
+from replay import transition_layout, writers
 
-# As in Acme's adders. A new writer asks the server for the tables' signatures,
-# and the server may not be up yet.
-_SIGNATURE_TIMEOUT_MS = 300_000
 _MAX_IN_FLIGHT_ITEMS = 5
 
 
@@ -39,8 +36,7 @@ class TransitionAdder(adders.Adder):
   """Inserts the transitions that `NStepTransitionAdder` of Acme inserts.
 
   As there, transitions at the beginning and at the end of an episode span fewer
-  steps.
-  Rewards and discounts are scalars.
+  steps. Rewards and discounts are scalars.
   """
 
   def __init__(
@@ -117,9 +113,7 @@ class TransitionAdder(adders.Adder):
     self._observation = None
 
   def _make_writer(self) -> reverb.TrajectoryWriter:
-    writer = self._client.trajectory_writer(
-      1, get_signature_timeout_ms=_SIGNATURE_TIMEOUT_MS
-    )
+    writer = writers.make(self._client)
     if self._layout.shares_observations:
       writer.configure(
         (transition_layout.FIRST,),

@@ -102,9 +102,7 @@ class PackedPath(AcmePath):
 
   def batch(self, size: int) -> reverb.ReplaySample:
     return next(
-      batches.batches(
-        self.client.server_address, TABLE, self.layout.unpack, size
-      )
+      batches.batches(self.client.server_address, TABLE, self.layout, size)
     )
 
 

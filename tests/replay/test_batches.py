@@ -36,7 +36,7 @@ def _num_sampled(path: servers.PackedPath) -> int:
 def test_a_learner_gets_samples_of_two_batches_ago_at_most(path):
   samples = learner.Samples(
     batches.batches(
-      path.client.server_address, servers.TABLE, path.layout.unpack, _BATCH
+      path.client.server_address, servers.TABLE, path.layout, _BATCH
     )
   )
   for step in range(1, 6):

@@ -5,12 +5,11 @@ from compat import acme_internals
 import numpy as np
 import pytest
 import reverb
-import tensorflow as tf
 from acme import specs
 from acme.adders import reverb as acme_adders
 from acme.adders.reverb import base
 
-from replay import batches, rows, sequence_adder
+from replay import batches, sequence_adder, sequence_layout
 from tests.replay import servers
 
 _SPEC = specs.EnvironmentSpec(
@@ -33,17 +32,16 @@ class _Sides:
   """Acme's adder and this program's, each with a table of one server."""
 
   def __init__(self, period):
-    self._layout = rows.RowLayout(
-      base.Trajectory(*base.ReverbAdder.signature(_SPEC, _EXTRAS))
+    self._layout = sequence_layout.SequenceLayout(
+      base.Trajectory(*base.ReverbAdder.signature(_SPEC, _EXTRAS)), _LENGTH
     )
     acme_signature = acme_adders.SequenceAdder.signature(
       _SPEC, _EXTRAS, _LENGTH
     )
-    signature = tf.TensorSpec((_LENGTH, self._layout.size), tf.uint8)
     self.server = reverb.Server(
       [
         reverb.Table.queue('acme', 1000, signature=acme_signature),
-        reverb.Table.queue('ours', 1000, signature=signature),
+        reverb.Table.queue('ours', 1000, signature=self._layout.signature),
       ]
     )
     self._address = f'localhost:{self.server.port}'
@@ -56,9 +54,7 @@ class _Sides:
         priority_fns={'acme': None},
         end_of_episode_behavior=acme_adders.EndBehavior.CONTINUE,
       ),
-      sequence_adder.SequenceAdder(
-        self.client, 'ours', self._layout, _LENGTH, period
-      ),
+      sequence_adder.SequenceAdder(self.client, 'ours', self._layout, period),
     ]
 
   def add_episodes(self, lengths, **kwargs):
@@ -80,7 +76,7 @@ class _Sides:
     acme = reverb.TrajectoryDataset.from_table_signature(
       self._address, 'acme', number
     )
-    ours = batches.batches(self._address, 'ours', self._layout.unpack, number)
+    ours = batches.batches(self._address, 'ours', self._layout, number)
     return (
       next(acme.batch(number).as_numpy_iterator()).data,
       next(ours).data,

@@ -179,7 +179,7 @@ class Builder:
     return batches.batches(
       replay_client.server_address,
       _TABLE,
-      self._layout.unpack,
+      self._layout,
       self._config.batch_size,
     )
 

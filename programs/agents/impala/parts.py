@@ -1,7 +1,6 @@
 """IMPALA's builder, actor and networks, in place of Acme's."""
 
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import compat  # noqa: F401
 
@@ -9,7 +8,6 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-import reverb
 from acme import specs
 from acme.agents.jax import actor_core, actors
 from acme.agents.jax import impala as acme_impala
@@ -66,14 +64,6 @@ class _Builder(impala_builder.IMPALABuilder):
     )
 
 
-def _make_table(name: str, signature: Any, batch_size: int) -> reverb.Table:
-  """Returns a queue of little more than a batch.
-
-  So actors do not run ahead of the learner.
-  """
-  return reverb.Table.queue(name, max_size=batch_size + 2, signature=signature)
-
-
 def make(
   environment_spec: specs.EnvironmentSpec, config: description.Config
 ) -> description.AgentParts:
@@ -94,19 +84,13 @@ def make(
   return description.AgentParts(
     builder=packed_sequences.PackedSequences(
       _Builder(acme_config, core_state),
-      packed_sequences.Sequences(
-        environment_spec,
-        {
-          'core_state': core_state,
-          'logits': np.zeros(environment_spec.actions.num_values, np.float32),
-        },
-        # The last step of a sequence gives only the value to bootstrap from.
-        length=config.sequence_length,
-        period=config.sequence_length - 1,
-      ),
-      acme_config.replay_table_name,
-      config.batch_size,
-      functools.partial(_make_table, batch_size=config.batch_size),
+      environment_spec,
+      acme_config,
+      {
+        'core_state': core_state,
+        'logits': np.zeros(environment_spec.actions.num_values, np.float32),
+      },
+      length=config.sequence_length,
     ),
     network_factory=lambda spec: _make_networks(spec, config),
     policy_factory=lambda recurrent: _make_actor_core(

@@ -1,15 +1,11 @@
 """PPO's builder and networks, in place of Acme's."""
 
-import functools
-from typing import Any
-
 import compat  # noqa: F401
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-import reverb
 from acme import specs
 from acme.agents.jax import ppo as acme_ppo
 from acme.jax import networks as networks_lib
@@ -20,15 +16,6 @@ from programs.agents.shared import (
   packed_sequences,
   spaces,
 )
-
-
-def _make_table(name: str, signature: Any, batch_size: int) -> reverb.Table:
-  """Returns a queue of little more than a batch.
-
-  So actors do not run ahead of the learner.
-  """
-  # An actor may write two sequences at the end of an episode.
-  return reverb.Table.queue(name, max_size=batch_size + 2, signature=signature)
 
 
 def make(
@@ -50,16 +37,10 @@ def make(
   return description.AgentParts(
     builder=packed_sequences.PackedSequences(
       acme_ppo.PPOBuilder(acme_config),
-      packed_sequences.Sequences(
-        environment_spec,
-        {'log_prob': np.zeros((), np.float32)},
-        # The last step of a sequence gives only the value to bootstrap from.
-        length=config.unroll_length + 1,
-        period=config.unroll_length,
-      ),
-      acme_config.replay_table_name,
-      config.batch_size,
-      functools.partial(_make_table, batch_size=config.batch_size),
+      environment_spec,
+      acme_config,
+      {'log_prob': np.zeros((), np.float32)},
+      length=config.unroll_length + 1,
     ),
     network_factory=lambda spec: _make_networks(
       spec, config.hidden_layer_sizes
