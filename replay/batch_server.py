@@ -85,11 +85,13 @@ def _serve_learner(connection: socket.socket, port: int) -> None:
     if not is_own_user(connection):
       return
     connection.settimeout(_REQUEST_SECONDS)
-    request = json.loads(requests.readline(_MAX_REQUEST_BYTES))
+    try:
+      request = json.loads(requests.readline(_MAX_REQUEST_BYTES))
+      table, batch_size = request['table'], request['batch_size']
+    except (ValueError, TypeError, KeyError):  # It is no learner.
+      return
     connection.settimeout(None)
-    batches = dataset.batches(
-      f'localhost:{port}', request['table'], request['batch_size']
-    )
+    batches = dataset.batches(f'localhost:{port}', table, batch_size)
     is_first = True
     while requests.read(1) == NEXT:
       leaves = tree.flatten(next(batches))

@@ -1,5 +1,6 @@
 """Batches of packed items from replay, as a learner expects them."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,8 @@ import compat  # noqa: F401
 import reverb
 
 from replay import batch_client, dataset, sequence_layout, transition_layout
+
+_RETRY_SECONDS = 0.1
 
 
 def batches(
@@ -34,7 +37,7 @@ def _packed(
   """Yields batches of packed samples, and outlives a restart of the server."""
   client = reverb.Client(server_address)
   while True:
-    client.server_info()  # Waits until there is a server.
+    _wait_for_server(client)
     connection = batch_client.connect(server_address)
     if connection is None:
       break
@@ -48,3 +51,13 @@ def _packed(
     if is_first:
       break
   yield from dataset.batches(server_address, table, batch_size)
+
+
+def _wait_for_server(client: reverb.Client) -> None:
+  """Waits until there is a server; the launcher restarts one that was lost."""
+  while True:
+    try:
+      client.server_info()
+      return
+    except RuntimeError:  # The server was lost during the call.
+      time.sleep(_RETRY_SECONDS)

@@ -10,7 +10,7 @@ from programs.agents.shared import description, limits, off_policy
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(off_policy.Config):
+class Config(off_policy.ActorCriticConfig):
   """Settings of D4PG.
 
   Attributes:

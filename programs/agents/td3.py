@@ -9,7 +9,7 @@ from programs.agents.shared import description, limits, off_policy
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(off_policy.Config):
+class Config(off_policy.ActorCriticConfig):
   """Settings of TD3.
 
   Attributes:

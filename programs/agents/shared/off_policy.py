@@ -47,6 +47,23 @@ class Config:
     }
 
 
+@dataclasses.dataclass(frozen=True)
+class ActorCriticConfig(Config):
+  """Settings that agents for continuous actions have as well.
+
+  Attributes:
+    gradient_steps_at_once: gradient steps that the learner takes in each of its
+      steps, with a batch for each. With small networks, several take little
+      longer than one, since most of a step's time goes into starting it.
+  """
+
+  gradient_steps_at_once: limits.Count = 1
+
+  def for_acme(self) -> dict[str, Any]:
+    at_once = {'num_sgd_steps_per_step': self.gradient_steps_at_once}
+    return super().for_acme() | at_once
+
+
 def check(config: Config) -> None:
   """Raises `ValueError` if actors or learner would wait for ever."""
   limits.check_replay(
