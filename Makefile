@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 # The tests of a file share what they start, so one process runs them all.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup run test thorough learn lint format lock docs doctor
+.PHONY: help setup run test thorough learn peers lint format lock docs doctor
 
 help:  ## Lists these targets.
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -29,6 +29,9 @@ thorough: setup  ## Runs the long tests, which `make test` leaves out.
 
 learn: setup  ## Has every agent learn, with 3 seeds, and prints the returns.
 	@$(PYTHON) -m benchmarks.learn $(ARGS)
+
+peers: setup  ## Installs what benchmarks.single_machine compares to: 6 GB.
+	@bash tools/peers.sh
 
 lint: setup  ## Checks style, as CI does.
 	@.venv/bin/ruff check .

@@ -16,5 +16,9 @@ compile setup.cfg --extra=vertex --output-file tools/vertex.lock \
   --constraint <(sed 's/^python-dateutil==[^ ]*/python-dateutil/' requirements.lock)
 # In a file of its own, since the docs are built in an environment of their own.
 compile --group docs --output-file tools/docs.lock
+# The peers of benchmarks.single_machine have environments of their own.
+for peer in benchmarks/peers/*.in; do
+  compile "$peer" --output-file "${peer%.in}.lock"
+done
 # In a file of its own, since uv is installed first and installs the rest.
 compile - --output-file tools/uv.lock <<<'uv'
