@@ -5,6 +5,7 @@ checker alone.
 """
 
 import ast
+import configparser
 import functools
 import graphlib
 import pathlib
@@ -157,3 +158,11 @@ def test_no_function_is_too_long():
     and node.end_lineno - node.lineno >= _MAX_FUNCTION_LINES
   }
   assert not long
+
+
+def test_every_folder_of_code_is_installed():
+  config = configparser.ConfigParser()
+  config.read(_ROOT / 'setup.cfg')
+  installed = config['options.packages.find']['include'].split()
+  folders = {*_BELOW} - {'launch', 'benchmarks', 'docs'}
+  assert {name.rstrip('*') for name in installed} == folders

@@ -14,7 +14,7 @@ for lock in benchmarks/peers/*.lock; do
   echo "peers: installing $name" >&2
   rm -rf ".peers/$name"
   .venv/bin/uv venv --quiet --python .venv/bin/python ".peers/$name"
-  .venv/bin/uv pip install --quiet --require-hashes \
+  .venv/bin/uv pip install --quiet --compile-bytecode --require-hashes \
     --python ".peers/$name/bin/python" --requirement "$lock"
   cp "$lock" "$stamp"
 done

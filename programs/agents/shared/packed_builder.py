@@ -16,7 +16,11 @@ from replay import batches, sequence_layout, transition_layout
 
 
 class PackedBuilder(builders.ReleasedFormBuilder):
-  """Wraps a builder with one table, whose items have a layout."""
+  """Wraps a builder with one table, whose items have a layout.
+
+  Attributes:
+    layout: how an item lies in replay.
+  """
 
   def __init__(
     self,
@@ -35,7 +39,7 @@ class PackedBuilder(builders.ReleasedFormBuilder):
     """
     super().__init__(builder)
     self._table_name = table_name
-    self._layout = layout
+    self.layout = layout
     self._batch_size = batch_size
 
   def make_dataset_iterator(
@@ -44,6 +48,6 @@ class PackedBuilder(builders.ReleasedFormBuilder):
     return batches.batches(
       replay_client.server_address,
       self._table_name,
-      self._layout,
+      self.layout,
       self._batch_size,
     )

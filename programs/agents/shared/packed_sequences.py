@@ -50,7 +50,7 @@ class PackedSequences(packed_builder.PackedBuilder):
         self._table_name,
         # An actor may write two sequences at the end of an episode.
         max_size=self._batch_size + 2,
-        signature=self._layout.signature,
+        signature=self.layout.signature,
       )
     ]
 
@@ -58,6 +58,6 @@ class PackedSequences(packed_builder.PackedBuilder):
     return sequence_adder.SequenceAdder(
       replay_client,
       self._table_name,
-      self._layout,
-      period=self._layout.length - 1,
+      self.layout,
+      period=self.layout.length - 1,
     )

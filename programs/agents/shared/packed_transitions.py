@@ -57,7 +57,7 @@ class PackedTransitions(packed_builder.PackedBuilder):
           config.min_replay_size,
           config.min_replay_size * tolerance,
         ),
-        signature=self._layout.signature,
+        signature=self.layout.signature,
       )
     ]
 
@@ -65,7 +65,7 @@ class PackedTransitions(packed_builder.PackedBuilder):
     return transition_adder.TransitionAdder(
       replay_client,
       self._table_name,
-      self._layout,
+      self.layout,
       self._config.n_step,
       self._config.discount,
     )

@@ -249,7 +249,7 @@ def _zeros_of_the_table(made, batch_size):
   items = np.zeros(
     (batch_size, *signature.shape), signature.dtype.as_numpy_dtype
   )
-  return reverb.ReplaySample(None, made.builder.unpack(items))
+  return reverb.ReplaySample(None, made.builder.layout.unpack(items))
 
 
 @pytest.mark.parametrize('agent', [a for a in agents.AGENTS if a != 'bc'])
