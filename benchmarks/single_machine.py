@@ -15,12 +15,15 @@ networks of 64x64 units:
 
 Steps are counted in a window that begins some seconds after the first gradient
 step. The time until a return is reached begins with the command. A return is
-the mean over the last 20 training episodes.
+the mean over the last 20 training episodes; of this program, over the last 20
+rows of its actors, each of which has the return of one training episode.
 """
 
+import csv
 import math
 import pathlib
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -30,7 +33,7 @@ import compat  # noqa: F401
 
 from absl import app, flags
 
-from benchmarks.support import race, sides
+from benchmarks.support import race, race_figure, sides
 
 _WORKS = flags.DEFINE_list('work', [*race.WORKS], 'What to race.')
 _REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs of each side.')
@@ -42,6 +45,7 @@ _LIMIT = flags.DEFINE_float(
   'limit', 60.0, 'Seconds after which a run ends, whatever its return.'
 )
 _CSV = flags.DEFINE_string('csv', None, 'File that gets the table.')
+_FIGURE = flags.DEFINE_string('figure', None, 'Picture that is drawn of it.')
 _POLL_SECONDS = 0.5
 
 
@@ -138,6 +142,8 @@ def measure_all(works: Sequence[str]) -> Iterator[Row]:
     for _ in range(_REPEATS.value):
       for side, rows in runs.items():
         rows.append(measure(work, side))
+        # A race takes minutes, so what runs is shown as it ends.
+        print(f'{work}, {side}: run {len(rows)} has ended', file=sys.stderr)
     yield from map(medians, runs.values())
 
 
@@ -176,11 +182,33 @@ def check(works: Sequence[str]) -> None:
         raise app.UsageError(f'{peer} is not installed: type `make peers`')
 
 
+def table(rows: Sequence[Row]) -> Iterator[str]:
+  """Yields the lines of a table: the columns' titles, then a line a side."""
+  yield '  '.join(f'{name:>14}' for name in Row._fields)
+  for row in rows:
+    figures = [f'{x:.0f}' if math.isfinite(x) else 'not' for x in row[2:]]
+    yield '  '.join(f'{cell:>14}' for cell in (*row[:2], *figures))
+
+
+def write_csv(rows: Sequence[Row], path: pathlib.Path) -> None:
+  """Writes the table to a CSV file, with four digits a figure."""
+  with open(path, 'w', newline='') as file:
+    writer = csv.writer(file, lineterminator='\n')
+    writer.writerow(Row._fields)
+    for row in rows:
+      writer.writerow((*row[:2], *(f'{value:.4g}' for value in row[2:])))
+
+
 def main(_) -> None:
-  """Prints the medians of each side, then the ratios."""
+  """Prints the ratios, then the medians of each side."""
   check(_WORKS.value)
-  csv_path = _CSV.value and str(pathlib.Path(_CSV.value).resolve())
-  sides.report(Row, measure_all(_WORKS.value), conclusions, csv_path)
+  rows = list(measure_all(_WORKS.value))
+  for line in (*conclusions(rows), *table(rows)):
+    print(line)
+  if _CSV.value:
+    write_csv(rows, pathlib.Path(_CSV.value))
+  if _FIGURE.value:
+    race_figure.draw(rows, pathlib.Path(_FIGURE.value))
 
 
 if __name__ == '__main__':

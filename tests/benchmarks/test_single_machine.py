@@ -7,7 +7,7 @@ from absl import app
 
 from benchmarks import single_machine
 from benchmarks.peers import progress
-from benchmarks.support import race
+from benchmarks.support import race, race_figure
 from run_files import metric_names
 
 
@@ -64,6 +64,24 @@ def test_the_conclusions_are_of_the_medians():
     'ppo: 0.50 times the steps per second of RLlib; the return after 7 s, the '
     'peer not in time',
   ]
+
+
+def test_the_table_says_which_side_did_not_reach_the_return(tmp_path):
+  rows = [
+    single_machine.Row('sac', race.OURS, 486.12, 499.9, 3621.0, 22.6),
+    single_machine.Row('sac', 'SBX', 518.0, 518.0, 2327.0, math.inf),
+  ]
+  titles, ours, peer = map(str.split, single_machine.table(rows))
+  assert titles == [*single_machine.Row._fields]
+  assert ours == ['sac', 'this', 'program', '486', '500', '3621', '23']
+  assert peer == ['sac', 'SBX', '518', '518', '2327', 'not']
+  single_machine.write_csv(rows, tmp_path / 'race.csv')
+  assert (tmp_path / 'race.csv').read_text().splitlines()[1:] == [
+    'sac,this program,486.1,499.9,3621,22.6',
+    'sac,SBX,518,518,2327,inf',
+  ]
+  race_figure.draw(rows, tmp_path / 'race.png')
+  assert (tmp_path / 'race.png').stat().st_size
 
 
 def test_a_race_that_cannot_be_run_is_refused(tmp_path, monkeypatch):
