@@ -9,6 +9,8 @@ from ray.rllib.algorithms import impala, ppo
 from ray.rllib.core.rl_module import default_model_config
 
 
+# The weights of the losses are RLlib's defaults. Its tuned examples for
+# CartPole weigh the value's error less: by 0.01 with PPO, 0.05 with IMPALA.
 def _ppo():
   return ppo.PPOConfig().training(
     lr=1e-3,

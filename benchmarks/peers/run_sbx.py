@@ -32,6 +32,9 @@ def main(work: str, path: str) -> None:
     path: the CSV file for the progress.
   """
   networks = {'net_arch': [64, 64]}
+  # SAC's learning rate is RL Zoo's for Pendulum, and PPO's is the one it
+  # begins with for CartPole. The sizes and the random start are
+  # those of all sides; the rest is SBX's own.
   if work == 'sac':
     agent = SAC(
       'MlpPolicy',
