@@ -13,13 +13,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tree
-from acme import adders, core
+from acme import core
 from acme.agents.jax import actors
 from acme.utils import loggers
 from acme.utils import observers as observers_lib
 
 from nodes import steps as steps_lib
 from nodes.checks import finite
+from replay import batch_adders
 
 
 class BatchedPolicy:
@@ -81,19 +82,15 @@ class BatchedPolicy:
     self._is_first[row] = True
     acme_internals.update_before_episode(self._actor)
 
-  def act(self, observations: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Returns the action and the adder's extras for each row.
+  def act(self, batch: Any) -> tuple[Any, Any]:
+    """Returns the actions and the adder's extras.
 
     Args:
-      observations: one nest for each row, as the environment returned it.
+      batch: the observations, a nest of arrays of [batch, ...].
 
     Returns:
-      A pair (action, extras) for each row. Both are nests of NumPy arrays.
+      Two nests of NumPy arrays of [batch, ...].
     """
-    if tree.is_nested(observations[0]):
-      batch = tree.map_structure(lambda *rows: np.stack(rows), *observations)
-    else:
-      batch = np.stack(observations)
     parameters = acme_internals.parameters(self._actor)
     if self._is_first.all():
       result = self._act(parameters, batch, self._first_states)
@@ -105,12 +102,7 @@ class BatchedPolicy:
       result = self._act(parameters, batch, self._states)
     actions, extras, self._states = result
     self._is_first[:] = False
-    leaves, structure = jax.tree_util.tree_flatten((actions, extras))
-    arrays = [np.asarray(leaf) for leaf in leaves]
-    return [
-      structure.unflatten([array[row, ...] for array in arrays])
-      for row in range(len(observations))
-    ]
+    return jax.tree_util.tree_map(np.asarray, (actions, extras))
 
   def update(self) -> None:
     """Fetches newer parameters, if there are any."""
@@ -128,13 +120,11 @@ class Lane:
 
   Attributes:
     environment: the environment. Only this lane uses it.
-    adder: records the steps, or None. Only this lane uses it.
     observers: called at every step.
     timestep: the newest timestep of the episode, once an episode has begun.
   """
 
   environment: dm_env.Environment
-  adder: adders.Adder | None
   observers: Sequence[observers_lib.EnvLoopObserver] = ()
 
   def begin(self) -> None:
@@ -146,24 +136,19 @@ class Lane:
     )
     self._add = _add_nests if tree.is_nested(spec) else np.add
     self.timestep = self.environment.reset()
-    if self.adder:
-      self.adder.add_first(self.timestep)
     for observer in self.observers:
       observer.observe_first(self.environment, self.timestep)
 
-  def step(self, action: Any, extras: Any) -> None:
+  def step(self, action: Any) -> None:
     """Takes one step of the episode."""
     self.timestep = self.environment.step(action)
-    if self.adder:
-      self.adder.add(action, self.timestep, extras=extras)
+
+  def observe(self, action: Any) -> None:
+    """Calls the observers after a step."""
     for observer in self.observers:
       observer.observe(self.environment, self.timestep, action)
     self._steps += 1
     self._return = self._add(self._return, self.timestep.reward)
-
-  def forget(self) -> None:
-    """Resets the adder after an episode that did not end."""
-    acme_internals.forget_episode(self.adder)
 
   def end(self, counter: steps_lib.StepCounter) -> dict[str, Any]:
     """Counts the episode; returns the row that Acme's loop would log.
@@ -186,6 +171,23 @@ def _add_nests(a: Any, b: Any) -> Any:
   return tree.map_structure(np.add, a, b)
 
 
+def _stack(observations: Sequence[Any]) -> Any:
+  """Returns a batch of observations, which are nests of arrays."""
+  if tree.is_nested(observations[0]):
+    return tree.map_structure(lambda *rows: np.stack(rows), *observations)
+  return np.stack(observations)
+
+
+def _rows(actions: Any, number: int) -> list[Any]:
+  """Returns the action of each lane from the actions of all."""
+  if isinstance(actions, np.ndarray):
+    return [actions[row, ...] for row in range(number)]
+  return [
+    tree.map_structure(lambda leaf, row=row: leaf[row, ...], actions)
+    for row in range(number)
+  ]
+
+
 class VectorActorLoop(core.Worker):
   """Steps several environments in turn; each goes through its own episodes."""
 
@@ -193,6 +195,7 @@ class VectorActorLoop(core.Worker):
     self,
     lanes: Sequence[Lane],
     policy: BatchedPolicy,
+    adder: batch_adders.BatchAdder,
     logger: loggers.Logger,
     steps: steps_lib.StepCounter,
     watch: finite.Watch | None = None,
@@ -203,6 +206,7 @@ class VectorActorLoop(core.Worker):
       lanes: one lane for each row of the policy's batch. `steps` is one of the
         observers of each lane.
       policy: acts in all lanes at once.
+      adder: records the steps of all lanes.
       logger: gets one row an episode.
       steps: counts each episode when it ends, and says when all actors together
         have made enough steps.
@@ -211,6 +215,7 @@ class VectorActorLoop(core.Worker):
     """
     self._lanes = tuple(lanes)
     self._policy = policy
+    self._adder = adder
     self._logger = logger
     self._steps = steps
     self._watch = watch or finite.Watch()
@@ -229,23 +234,40 @@ class VectorActorLoop(core.Worker):
 
   def _begin(self, index: int) -> None:
     lane = self._lanes[index]
-    self._watch.try_until_finite(lane.begin, lane.forget)
+    self._watch.try_until_finite(lane.begin, lambda: None)
+    self._adder.add_first(index, lane.timestep)
     self._policy.begin(index)
 
   def _step(self) -> None:
     """Takes a step in each lane."""
-    acts = self._policy.act([lane.timestep.observation for lane in self._lanes])
-    for index, lane in enumerate(self._lanes):
-      try:
-        lane.step(*acts[index])
-      except finite.NonFiniteError as error:
-        lane.forget()
-        self._watch.drop(error)
-        self._begin(index)
-        continue
-      if lane.timestep.last():
+    observations = _stack([lane.timestep.observation for lane in self._lanes])
+    actions, extras = self._policy.act(observations)
+    stepped: list[int] = []
+    try:
+      for index, action in enumerate(_rows(actions, len(self._lanes))):
+        self._step_lane(index, action, stepped)
+    finally:
+      # So replay has each step that was counted.
+      if stepped:
+        timesteps = [lane.timestep for lane in self._lanes]
+        self._adder.add(stepped, observations, actions, timesteps, extras)
+    for index in stepped:
+      if self._lanes[index].timestep.last():
         self._end(index)
     self._policy.update()
+
+  def _step_lane(self, index: int, action: Any, stepped: list[int]) -> None:
+    """Takes a step in one lane, and appends its index to `stepped`."""
+    lane = self._lanes[index]
+    try:
+      lane.step(action)
+    except finite.NonFiniteError as error:
+      self._adder.forget(index)
+      self._watch.drop(error)
+      self._begin(index)
+    else:
+      stepped.append(index)
+      lane.observe(action)
 
   def _end(self, index: int) -> None:
     self._watch.end_episode()

@@ -16,6 +16,7 @@ from nodes import counter_client, row_loggers, timing, vector_actor
 from nodes import steps as steps_lib
 from nodes.checks import finite
 from programs import experiment as experiment_lib
+from replay import batch_adders
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ActorParts:
       actor without an adder records nothing.
     make_adder: makes the adder for one environment, or None if the agent needs
       none.
+    make_batch_adder: makes the adder for a number of environments.
     random_key: uint32[2], the actor's random key.
     counter: counts the process's steps. It reports only when `sync` is called.
     logger: gets one row an episode, and one row a second during an episode.
@@ -38,6 +40,7 @@ class ActorParts:
   environments: Sequence[dm_env.Environment]
   make_actor: Callable[[jax.Array, adders.Adder | None], core.Actor]
   make_adder: Callable[[], adders.Adder | None]
+  make_batch_adder: Callable[[int], batch_adders.BatchAdder]
   random_key: jax.Array
   counter: counter_client.Counter
   logger: loggers.Logger
@@ -110,7 +113,6 @@ def _make_batch_loop(
   lanes = [
     vector_actor.Lane(
       environment,
-      parts.make_timed_adder(),
       # Each lane has copies, since an observer keeps the state of one episode.
       [*copy.deepcopy(own_observers), steps, parts.weights_observer],
     )
@@ -123,4 +125,7 @@ def _make_batch_loop(
     ),
     timing.BATCHED_POLICY,
   )
-  return vector_actor.VectorActorLoop(lanes, policy, logger, steps, watch)
+  adder = parts.timer.time(parts.make_batch_adder(len(lanes)), timing.ADDER)
+  return vector_actor.VectorActorLoop(
+    lanes, policy, adder, logger, steps, watch
+  )

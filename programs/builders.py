@@ -17,6 +17,7 @@ from acme import adders, core, specs
 from acme.utils import counting, loggers
 
 from programs import factories
+from replay import batch_adders
 
 
 class Builder(Protocol):
@@ -126,6 +127,33 @@ class ReleasedFormBuilder:
     return builder.make_learner(
       random_key, networks, dataset, replay_client, counter
     )
+
+
+def make_batch_adder(
+  builder: Builder,
+  replay_client: reverb.Client,
+  environment_spec: specs.EnvironmentSpec,
+  policy: factories.Policy,
+  number: int,
+) -> batch_adders.BatchAdder:
+  """Returns what records the steps of an actor with several environments.
+
+  Args:
+    builder: a builder. If it has a method `make_batch_adder`, which takes the
+      replay client and the number, its adder records all steps at once.
+    replay_client: a client of the replay server.
+    environment_spec: the spec of the environments.
+    policy: the actor's policy.
+    number: the number of environments.
+  """
+  if hasattr(builder, 'make_batch_adder'):
+    return builder.make_batch_adder(replay_client, number)
+  return batch_adders.LaneAdders(
+    [
+      builder.make_adder(replay_client, environment_spec, policy)
+      for _ in range(number)
+    ]
+  )
 
 
 def make_actor_of_either_form(

@@ -8,6 +8,7 @@ each handle. The processes of the two servers build tables instead; see
 
 import contextlib
 import dataclasses
+import functools
 
 from compat import acme_internals
 
@@ -187,6 +188,9 @@ def actor(
     environments=environments,
     make_actor=make_actor,
     make_adder=lambda: builder.make_adder(replay, spec, policy),
+    make_batch_adder=functools.partial(
+      builders.make_batch_adder, builder, replay, spec, policy
+    ),
     random_key=actor_key,
     counter=counter_client.Counter(counter, 'actor', time_delta=float('inf')),
     logger=experiment.logger_factory('actor', 'actor_steps', actor_id),

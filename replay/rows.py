@@ -83,12 +83,13 @@ class RowLayout:
     """The number of bytes in a row, at least 8 and a multiple of 8."""
     return self._size
 
-  def pack(self, nest: Any) -> np.ndarray:
-    """Returns a nest as a new array, uint8[size].
+  def pack(self, nest: Any, *batch: int) -> np.ndarray:
+    """Returns a nest as a new array, uint8[*batch, size].
 
     Args:
       nest: has the structure of the spec, and its shapes and dtypes. As in
         NumPy, a Python float is a float64 and an integer an int64.
+      *batch: the axes that each array has before those of its spec, if any.
 
     Raises:
       UnpackableError: the nest has another structure than its spec, or an array
@@ -96,16 +97,17 @@ class RowLayout:
     """
     leaves: list[Any] = []
     self._leaves(nest, leaves)
-    row = np.zeros(self._size, np.uint8)
+    rows = np.zeros((*batch, self._size), np.uint8)
     for field, leaf in zip(self._fields, leaves, strict=True):
       array = np.asarray(leaf)
-      if array.dtype != field.dtype or array.shape != field.shape:
+      shape = batch + field.shape
+      if array.dtype != field.dtype or array.shape != shape:
         raise UnpackableError(
           f'{field.name} is {array.dtype}{list(array.shape)}, but its spec '
-          f'says {field.dtype}{list(field.shape)}'
+          f'says {field.dtype}{list(shape)}'
         )
-      field.of(row)[...] = array
-    return row
+      field.of(rows)[...] = array
+    return rows
 
   def unpack(self, rows: np.ndarray) -> Any:
     """Returns rows as a nest of arrays, which are views of the rows.

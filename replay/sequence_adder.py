@@ -3,24 +3,15 @@
 import compat  # noqa: F401
 
 import dm_env
-import numpy as np
 import reverb
-import tree
 from acme import adders, types
 from acme.adders.reverb import base
 
-from replay import sequence_layout, writers
-
-_MAX_IN_FLIGHT_ITEMS = 2
+from replay import sequence_layout, sequence_writer
 
 
 class SequenceAdder(adders.Adder):
-  """Inserts sequences that go on from one episode to the next.
-
-  The sequences are those of Acme's `SequenceAdder` with `CONTINUE` as its
-  behaviour at the end of an episode. After an episode's last step comes a step
-  with the last observation; its action, reward, discount and extras are zero.
-  """
+  """Inserts the sequences of one environment; see `SequenceWriter`."""
 
   def __init__(
     self,
@@ -29,23 +20,10 @@ class SequenceAdder(adders.Adder):
     layout: sequence_layout.SequenceLayout,
     period: int,
   ):
-    """Inserts nothing yet.
-
-    Args:
-      client: a client of the replay server.
-      table: the name of the table, which has the layout's signature.
-      layout: how a sequence lies in an item.
-      period: the number of steps between the starts of two sequences, at most
-        the sequence's length.
-    """
-    self._client = client
-    self._table = table
+    """Inserts nothing yet; the arguments are those of `SequenceWriter`."""
     self._layout = layout.step
-    self._period = period
-    self._steps = np.zeros((layout.length, layout.step.size), np.uint8)
-    self._position = 0
+    self._writer = sequence_writer.SequenceWriter(client, table, layout, period)
     self._before: dm_env.TimeStep | None = None
-    self._writer: reverb.TrajectoryWriter | None = None
 
   def add_first(self, timestep: dm_env.TimeStep) -> None:
     """Begins an episode."""
@@ -62,40 +40,21 @@ class SequenceAdder(adders.Adder):
     """Adds a step; inserts the sequence that it completes, if any."""
     if self._before is None:
       raise ValueError('add_first must be called before add')
-    rest = action, next_timestep.reward, next_timestep.discount, extras
-    self._add(*rest)
+    step = base.Trajectory(
+      observation=self._before.observation,
+      action=action,
+      reward=next_timestep.reward,
+      discount=next_timestep.discount,
+      start_of_episode=self._before.first(),
+      extras=extras,
+    )
+    self._writer.append(0, self._layout.pack(step))
     self._before = next_timestep
     if next_timestep.last():
-      self._add(*tree.map_structure(np.zeros_like, rest))
+      self._writer.end_episode(0, next_timestep.observation)
       self._before = None
 
   def reset(self) -> None:
     """Drops the steps that are in no sequence yet."""
-    self._position = 0
+    self._writer.reset(0)
     self._before = None
-
-  def _add(self, action, reward, discount, extras) -> None:
-    self._steps[self._position] = self._layout.pack(
-      base.Trajectory(
-        observation=self._before.observation,
-        action=action,
-        reward=reward,
-        discount=discount,
-        start_of_episode=self._before.first(),
-        extras=extras,
-      )
-    )
-    self._position += 1
-    if self._position == len(self._steps):
-      self._insert()
-      # The next sequence begins with the steps that the two share. NumPy copies
-      # slices that overlap as if they did not.
-      self._position -= self._period
-      self._steps[: self._position] = self._steps[self._period :]
-
-  def _insert(self) -> None:
-    if self._writer is None:
-      self._writer = writers.make(self._client)
-    self._writer.append(self._steps)
-    self._writer.create_item(self._table, 1.0, self._writer.history[-1])
-    self._writer.flush(_MAX_IN_FLIGHT_ITEMS)

@@ -56,10 +56,16 @@ class AdaptedEnvironment(wrappers.EnvironmentWrapper):
     return self._convert(self.environment.reset())
 
   def step(self, action: Any) -> dm_env.TimeStep:
+    return self._convert(self.environment.step(self._to_action(action)))
+
+  def _to_action(self, action: Any) -> Any:
+    """Returns the environment's action for an action of the agent's."""
+    if not tree.is_nested(self._action_spec):
+      (to_action,) = self._to_actions
+      return to_action(action)
     parts = tree.flatten_up_to(self._action_spec, action, check_types=False)
     leaves = [f(part) for f, part in zip(self._to_actions, parts, strict=True)]
-    action = tree.unflatten_as(self._action_spec, leaves)
-    return self._convert(self.environment.step(action))
+    return tree.unflatten_as(self._action_spec, leaves)
 
   def _convert(self, timestep: dm_env.TimeStep) -> dm_env.TimeStep:
     if not isinstance(timestep, dm_env.TimeStep):

@@ -16,6 +16,7 @@ from acme.utils import loggers
 from nodes import actor, counter_client, steps, vector_actor
 from nodes import counter as counter_lib
 from nodes.checks import finite, safe_environment
+from replay import batch_adders
 from run_files import metric_names
 
 _BAD = float('nan')
@@ -114,12 +115,17 @@ class Acting:
     self.loop = actor.ActorLoop(loop, rows, self.steps, adder, self.watch)
 
   def vector_loop(self, rows, adder):
-    lane = vector_actor.Lane(self.environment, adder, [self.steps])
+    lane = vector_actor.Lane(self.environment, [self.steps])
     policy = vector_actor.BatchedPolicy(
       make_actor(), jax.random.split(jax.random.PRNGKey(1), 1)
     )
     return vector_actor.VectorActorLoop(
-      [lane], policy, rows, self.steps, self.watch
+      [lane],
+      policy,
+      batch_adders.LaneAdders([adder]),
+      rows,
+      self.steps,
+      self.watch,
     )
 
 

@@ -14,6 +14,7 @@ from acme.utils import loggers
 
 from nodes import counter as counter_lib
 from nodes import counter_client, steps, vector_actor
+from replay import batch_adders
 
 _LENGTHS = (3, 5, 2)
 
@@ -116,12 +117,12 @@ def make_loop(max_actor_steps, keys):
   counter = counter_client.Counter(counter_lib.GlobalCounter(), 'actor')
   counts = steps.StepCounter(counter, rows, max_actor_steps, 1000.0)
   lanes = [
-    vector_actor.Lane(Numbers(lane), adder, [counts])
-    for lane, adder in enumerate(written)
+    vector_actor.Lane(Numbers(lane), [counts]) for lane in range(len(written))
   ]
   loop = vector_actor.VectorActorLoop(
     lanes,
     vector_actor.BatchedPolicy(make_actor(keys[0]), keys),
+    batch_adders.LaneAdders(written),
     rows,
     counts,
   )

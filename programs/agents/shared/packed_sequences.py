@@ -8,7 +8,7 @@ import reverb
 from acme.adders.reverb import base
 
 from programs.agents.shared import description, packed_builder
-from replay import sequence_adder, sequence_layout
+from replay import batch_adders, sequence_adder, sequence_layout
 
 
 class PackedSequences(packed_builder.PackedBuilder):
@@ -43,6 +43,7 @@ class PackedSequences(packed_builder.PackedBuilder):
     super().__init__(
       builder, acme_config.replay_table_name, layout, acme_config.batch_size
     )
+    self._period = length - 1
 
   def make_replay_tables(self, environment_spec, policy):
     return [
@@ -56,8 +57,17 @@ class PackedSequences(packed_builder.PackedBuilder):
 
   def make_adder(self, replay_client, environment_spec, policy):
     return sequence_adder.SequenceAdder(
+      replay_client, self._table_name, self.layout, self._period
+    )
+
+  def make_batch_adder(
+    self, replay_client: reverb.Client, num_environments: int
+  ) -> batch_adders.BatchAdder:
+    """Returns an adder for an actor that has several environments."""
+    return batch_adders.BatchSequenceAdder(
       replay_client,
       self._table_name,
       self.layout,
-      period=self.layout.length - 1,
+      self._period,
+      num_environments,
     )
