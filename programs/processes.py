@@ -15,7 +15,7 @@ from compat import acme_internals
 import dm_env
 import jax
 import reverb
-from acme import core, specs
+from acme import adders, core, specs
 from acme.jax import utils
 from acme.utils import loggers
 
@@ -25,7 +25,7 @@ from nodes import counter as counter_lib
 from nodes import counter_client, row_loggers, timing, worker
 from nodes import learner as learner_lib
 from nodes.checks import safe_environment
-from programs import actor_loops, builders, seeding
+from programs import actor_loops, builders, factories, seeding
 from programs import experiment as experiment_lib
 
 # The learner of a small agent steps hundreds of times a second. If it sent all
@@ -179,14 +179,9 @@ def actor(
   )
   source = container.VariableSource(variables, refresh_seconds=_REFRESH_SECONDS)
 
-  def make_actor(key, adder):
-    actor = builder.make_actor(key, policy, spec, source, adder)
-    acme_internals.fetch_only_news(actor, source.has_news)
-    return actor
-
   parts = actor_loops.ActorParts(
     environments=environments,
-    make_actor=make_actor,
+    make_actor=functools.partial(_make_actor, builder, policy, spec, source),
     make_adder=lambda: builder.make_adder(replay, spec, policy),
     make_batch_adder=functools.partial(
       builders.make_batch_adder, builder, replay, spec, policy
@@ -208,6 +203,20 @@ def actor(
     *(environment.close for environment in environments),
   ]
   return worker.StoppableWorker(loop, closers, on_stop=variables.close)
+
+
+def _make_actor(
+  builder: builders.Builder,
+  policy: factories.Policy,
+  spec: specs.EnvironmentSpec,
+  source: container.VariableSource,
+  random_key: jax.Array,
+  adder: adders.Adder | None,
+) -> core.Actor:
+  """Returns an actor that fetches weights only when there are newer ones."""
+  actor = builder.make_actor(random_key, policy, spec, source, adder)
+  acme_internals.fetch_only_news(actor, source.has_news)
+  return actor
 
 
 def _make_environments(
