@@ -27,7 +27,7 @@ from acme.adders import reverb as acme_adders
 from acme.datasets import reverb as acme_datasets
 
 from benchmarks.support import forks
-from replay import batches, transition_adder, transition_layout
+from replay import batch_server, batches, transition_adder, transition_layout
 
 _TRANSITIONS = flags.DEFINE_integer(
   'transitions', 20_000, 'Transitions to insert; a tenth as many of pixels.'
@@ -79,6 +79,7 @@ class _Acme:
   """The path that Acme's agents use."""
 
   name = 'Acme'
+  has_batch_server = False
 
   def signature(self, case: _Case) -> Any:
     return case.signature()
@@ -101,6 +102,7 @@ class _Packed:
   """The path of this program's agents."""
 
   name = 'this program'
+  has_batch_server = True
 
   def signature(self, case: _Case) -> Any:
     return transition_layout.TransitionLayout(case.signature()).signature
@@ -116,6 +118,13 @@ class _Packed:
     return batches.batches(address, _TABLE, layout, case.batch_size)
 
 
+class _PackedElsewhere(_Packed):
+  """The path if the learner is on another machine than replay."""
+
+  name = 'this program, by gRPC'
+  has_batch_server = False
+
+
 def _serving(side: Any, case: _Case) -> dict[str, Callable]:
   table = reverb.Table(
     _TABLE,
@@ -126,8 +135,11 @@ def _serving(side: Any, case: _Case) -> dict[str, Callable]:
     signature=side.signature(case),
   )
   server = reverb.Server([table])
+  address = f'localhost:{server.port}'
+  if side.has_batch_server:
+    batch_server.serve(address, server.port)
   return {
-    'address': lambda: f'localhost:{server.port}',
+    'address': lambda: address,
     'items': lambda: table.info.current_size,
     'cpu': time.process_time,
     'memory': lambda: psutil.Process().memory_info().rss,
@@ -211,7 +223,7 @@ def main(_) -> None:
     '|---|---|---|---|---|---|---|---|'
   )
   for case in _CASES:
-    for side in (_Acme(), _Packed()):
+    for side in (_Acme(), _Packed(), _PackedElsewhere()):
       print(_measure(side, case), flush=True)
 
 

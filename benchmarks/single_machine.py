@@ -7,7 +7,8 @@ The peers are SBX, Sample Factory and RLlib, each in an environment of its own.
 All sides do the same work on the same machine, one after the other, with
 networks of 64x64 units:
 
-  sac     Pendulum, batches of 256, a gradient step for each environment step
+  sac     Pendulum, batches of 256, a gradient step for each environment step;
+          this program takes 8 gradient steps at once, and SBX one or 8
   ppo     CartPole, 32 environments (2 processes with 16 each, where a side has
           processes); 1,024 steps make 8 passes over 8 minibatches
   impala  CartPole, 2 processes with 8 environments each; this program's network

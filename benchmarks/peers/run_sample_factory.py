@@ -1,8 +1,8 @@
 """Runs Sample Factory 2 (https://github.com/alex-petrenko/sample-factory)."""
 
 import functools
+import pathlib
 import sys
-import tempfile
 import threading
 import time
 
@@ -56,7 +56,7 @@ def main(work: str, path: str) -> None:
   env_utils.register_env('CartPole-v1', _make)
   flags = [f'--{name}={value}' for name, value in _SETTINGS.items()]
   flags += ['--encoder_mlp_layers', '64', '64']
-  flags += [f'--train_dir={tempfile.mkdtemp()}', '--experiment=race']
+  flags += [f'--train_dir={pathlib.Path(path).parent}', '--experiment=race']
   parser, _ = arguments.parse_sf_args(argv=flags)
   _, runner = train.make_runner(arguments.parse_full_cfg(parser, flags))
   runner.init()

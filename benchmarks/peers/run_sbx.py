@@ -24,12 +24,14 @@ class _Report(callbacks.BaseCallback):
     return True
 
 
-def main(work: str, path: str) -> None:
+def main(work: str, path: str, at_once: str = '1') -> None:
   """Trains until it is killed.
 
   Args:
     work: 'sac' or 'ppo'.
     path: the CSV file for the progress.
+    at_once: how many environment steps SAC takes, and then as many gradient
+      steps.
   """
   networks = {'net_arch': [64, 64]}
   # SAC's learning rate is RL Zoo's for Pendulum, and PPO's is the one it
@@ -42,6 +44,8 @@ def main(work: str, path: str) -> None:
       learning_rate=1e-3,
       batch_size=256,
       learning_starts=1000,
+      train_freq=int(at_once),
+      gradient_steps=int(at_once),
       policy_kwargs=networks,
     )
     agent.learn(_ENDLESS, callback=_Report(path, 1.0))

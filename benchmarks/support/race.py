@@ -22,7 +22,13 @@ OURS = 'this program'
 _ROOT = pathlib.Path(__file__).parents[2]
 _ENDLESS = 10**9
 _END_SECONDS = 10.0
-_NAMES = {'SBX': 'sbx', 'Sample Factory': 'sample_factory', 'RLlib': 'rllib'}
+# For each peer: its environment, and further arguments of its script.
+_PEERS: Mapping[str, tuple[str, ...]] = {
+  'SBX': ('sbx',),
+  'SBX, 8 at once': ('sbx', '8'),
+  'Sample Factory': ('sample_factory',),
+  'RLlib': ('rllib',),
+}
 
 
 class Work(NamedTuple):
@@ -51,7 +57,7 @@ WORKS: Mapping[str, Work] = {
     ),
     8,
     -250.0,
-    ('SBX',),
+    ('SBX', 'SBX, 8 at once'),
   ),
   'ppo': Work(
     (
@@ -98,7 +104,7 @@ class Point(NamedTuple):
 
 def python(side: str) -> pathlib.Path:
   """Returns the interpreter of a peer's environment."""
-  return _ROOT / '.peers' / _NAMES[side] / 'bin' / 'python'
+  return _ROOT / '.peers' / _PEERS[side][0] / 'bin' / 'python'
 
 
 @contextlib.contextmanager
@@ -145,8 +151,10 @@ def _command(work: str, side: str, directory: str) -> list[str]:
       f'--num_steps={_ENDLESS}',
       f'--run_dir={directory}/run',
     ]
-  script = f'benchmarks/peers/run_{_NAMES[side]}.py'
-  return [str(python(side)), script, work, f'{directory}/progress.csv']
+  name, *arguments = _PEERS[side]
+  script = f'benchmarks/peers/run_{name}.py'
+  progress_csv = f'{directory}/progress.csv'
+  return [str(python(side)), script, work, progress_csv, *arguments]
 
 
 def points(work: str, side: str, directory: str) -> list[Point]:
