@@ -99,6 +99,10 @@ class StepCounter(observers.EnvLoopObserver):
     steps = counts.get(counter_lib.ACTOR_STEPS, 0)
     return self._max_actor_steps is not None and steps >= self._max_actor_steps
 
+  def has_enough(self) -> bool:
+    """Returns whether the steps known in this process reach the limit."""
+    return self.is_enough(self._counter.known_counts())
+
   def close(self) -> None:
     """Reports and logs the steps that were not reported yet."""
     if not self._unreported:

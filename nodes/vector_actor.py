@@ -243,17 +243,27 @@ class VectorActorLoop(core.Worker):
     observations = _stack([lane.timestep.observation for lane in self._lanes])
     actions, extras = self._policy.act(observations)
     stepped: list[int] = []
+    is_enough = False
     try:
       for index, action in enumerate(_rows(actions, len(self._lanes))):
         self._step_lane(index, action, stepped)
+    except steps_lib.Enough:
+      is_enough = True
     finally:
       # So replay has each step that was counted.
       if stepped:
         timesteps = [lane.timestep for lane in self._lanes]
         self._adder.add(stepped, observations, actions, timesteps, extras)
-    for index in stepped:
-      if self._lanes[index].timestep.last():
-        self._end(index)
+    ended = [i for i in stepped if self._lanes[i].timestep.last()]
+    for index in ended:
+      self._watch.end_episode()
+      row = self._lanes[index].end(self._steps)
+      self._logger.write(row)
+      is_enough = is_enough or self._steps.is_enough(row)
+    if is_enough:
+      raise steps_lib.Enough
+    for index in ended:
+      self._begin(index)
     self._policy.update()
 
   def _step_lane(self, index: int, action: Any, stepped: list[int]) -> None:
@@ -268,11 +278,5 @@ class VectorActorLoop(core.Worker):
     else:
       stepped.append(index)
       lane.observe(action)
-
-  def _end(self, index: int) -> None:
-    self._watch.end_episode()
-    row = self._lanes[index].end(self._steps)
-    self._logger.write(row)
-    if self._steps.is_enough(row):
-      raise steps_lib.Enough
-    self._begin(index)
+      if lane.timestep.last() and self._steps.has_enough():
+        raise steps_lib.Enough

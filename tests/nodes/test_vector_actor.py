@@ -161,6 +161,22 @@ def test_the_loop_ends_at_the_limit_in_the_middle_of_episodes(keys):
   assert sum(s[0] != 'first' for w in written for s in w.steps) == 11
 
 
+def test_episodes_that_end_with_the_last_step_count(keys):
+  # The limits lie before, in and after rounds of steps that end episodes.
+  for limit in range(4, 12):
+    loop, written, rows = make_loop(limit, keys)
+    loop.run()
+    loop.close()
+    added = [step for adder in written for step in adder.steps]
+    assert rows[-1]['actor_steps'] == limit
+    assert sum(step[0] != 'first' for step in added) == limit
+    ends = sum(
+      sum(step[0] != 'first' for step in adder.steps) // length
+      for adder, length in zip(written, _LENGTHS, strict=True)
+    )
+    assert rows[-1].get('actor_episodes', 0) == ends
+
+
 def test_a_row_has_the_return_of_one_environment(keys):
   loop, written, rows = make_loop(16, keys)
   loop.run()
