@@ -9,20 +9,23 @@ actions in [-1, 1].
 import dataclasses
 
 from programs.agents import sac
-from programs.agents.shared import description, limits
+from programs.agents.shared import description, limits, off_policy
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(sac.Config):
-  """Settings of AIL, beside those of SAC.
+class Config(off_policy.Config):
+  """Settings of AIL.
 
   Attributes:
+    tau: how far SAC's targets move towards the learned weights at each gradient
+      step, from 0 to 1.
     discriminator_learning_rate: step size of the discriminator's optimizer,
       Adam.
     entropy_coefficient: weight of the discriminator's entropy in its loss.
     num_episodes: number of episodes to imitate: the last ones recorded.
   """
 
+  tau: limits.Share = 0.005
   discriminator_learning_rate: limits.NonNegative = 3e-4
   entropy_coefficient: limits.NonNegative = 1e-3
   num_episodes: limits.Count = 20

@@ -45,9 +45,14 @@ def make_parts(
 
 
 def make_acme_config(
-  environment_spec: description.EnvironmentSpec, config: Config
+  environment_spec: description.EnvironmentSpec, config: description.Config
 ):
-  """Returns the `acme.agents.jax.sac.SACConfig` of SAC's builder."""
+  """Returns the `acme.agents.jax.sac.SACConfig` of SAC's builder.
+
+  Args:
+    environment_spec: the spec of all actors' environments.
+    config: the settings of SAC, or of another agent that learns by it.
+  """
   from acme.agents.jax import sac
 
   return sac.SACConfig(

@@ -82,10 +82,12 @@ def replay_samples(
   """Yields batches of transitions in replay's form, with equal priorities.
 
   Args:
-    config: an agent's config, which has a `batch_size`.
+    config: an agent's config, which has a `batch_size`. A batch has that many
+      transitions for each gradient step that the learner takes at once.
     demonstrations: recorded episodes; batches are drawn from all of them.
   """
-  ones = np.ones(config.batch_size)
+  size = config.batch_size * getattr(config, 'gradient_steps_at_once', 1)
+  ones = np.ones(size)
   info = reverb.SampleInfo(**dict.fromkeys(reverb.SampleInfo._fields, ones))
-  for transitions in demonstrations.batches(config.batch_size):
+  for transitions in demonstrations.batches(size):
     yield reverb.ReplaySample(info, transitions)

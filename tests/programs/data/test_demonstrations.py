@@ -9,6 +9,7 @@ import pytest
 from acme import specs
 
 from programs import environments
+from programs.agents import sac
 from programs.data import demonstrations
 from tests.programs.data import recordings
 
@@ -41,6 +42,13 @@ def test_batches_are_drawn_from_the_seed(tmp_path):
 
   np.testing.assert_array_equal(rewards(3), rewards(3))
   assert len(np.unique(rewards(3))) > 5
+
+
+def test_several_gradient_steps_at_once_get_a_batch_for_each(tmp_path):
+  dataset, _ = recordings.record(tmp_path, 'gym:Pendulum-v1', 1)
+  config = sac.Config(batch_size=5, gradient_steps_at_once=3)
+  sample = next(demonstrations.replay_samples(config, dataset))
+  assert sample.data.reward.shape == sample.info.priority.shape == (15,)
 
 
 def test_an_empty_directory_is_refused(tmp_path):
