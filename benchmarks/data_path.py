@@ -139,7 +139,7 @@ def _serving(side: Any, case: _Case) -> dict[str, Callable]:
   if side.has_batch_server:
     batch_server.serve(address, server.port)
   return {
-    'address': lambda: address,
+    'address': lambda: f'localhost:{server.port}',
     'items': lambda: table.info.current_size,
     'cpu': time.process_time,
     'memory': lambda: psutil.Process().memory_info().rss,
