@@ -95,9 +95,9 @@ def measure(work: str, side: str) -> Row:
               f'{sides.tail(directory)}'
             )
         elif before is None and time.time() > start:
-          before = points[-1], _cpu(process)
+          before = points[-1], sides.cpu(process)
         elif before and points[-1].time > before[0].time + _WINDOW.value:
-          after = after or (points[-1], _cpu(process))
+          after = after or (points[-1], sides.cpu(process))
         goal = _goal_time(points, race.WORKS[work].goal)
         if after and goal is not None:
           break
@@ -122,12 +122,6 @@ def _window_start(points: Sequence[race.Point]) -> float | None:
 
 def _goal_time(points: Sequence[race.Point], goal: float) -> float | None:
   return next((p.time for p in points if p.episode_return >= goal), None)
-
-
-def _cpu(process) -> float:
-  """Returns the CPU seconds of a process and all that it has started."""
-  times = [member.cpu_times() for member in sides.tree(process.pid)]
-  return sum(t.user + t.system for t in times)
 
 
 def medians(rows: Sequence[Row]) -> Row:

@@ -81,11 +81,11 @@ def measure(side: str, num_actors: int, kept: str) -> Row:
   ):
     address = _wait(side, directory, process)
     time.sleep(_WARM_UP.value)
-    began, before, cpu = time.monotonic(), _replay(address), _cpu(process)
+    began, before, cpu = time.monotonic(), _replay(address), sides.cpu(process)
     time.sleep(_WINDOW.value)
     sides.check(process, directory)
     seconds = time.monotonic() - began
-    after, cpu = _replay(address), _cpu(process) - cpu
+    after, cpu = _replay(address), sides.cpu(process) - cpu
   actor = (after.inserts - before.inserts) / seconds
   batches = (after.samples - before.samples) / sac.Config().batch_size
   learner = batches / seconds
@@ -110,12 +110,6 @@ def _wait(side: str, directory: str, process: subprocess.Popen) -> str:
 def _replay(address: str) -> table_info.TableInfo:
   ((table, *_),) = servers.ask([address]).tables[address]
   return table
-
-
-def _cpu(process: subprocess.Popen) -> float:
-  """Returns the CPU seconds of all processes that a program has now."""
-  times = [member.cpu_times() for member in sides.tree(process.pid)]
-  return sum(t.user + t.system for t in times)
 
 
 def conclusions(rows: Sequence[Row]) -> Iterator[str]:

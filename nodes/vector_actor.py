@@ -171,13 +171,6 @@ def _add_nests(a: Any, b: Any) -> Any:
   return tree.map_structure(np.add, a, b)
 
 
-def _stack(observations: Sequence[Any]) -> Any:
-  """Returns a batch of observations, which are nests of arrays."""
-  if tree.is_nested(observations[0]):
-    return tree.map_structure(lambda *rows: np.stack(rows), *observations)
-  return np.stack(observations)
-
-
 def _rows(actions: Any, number: int) -> list[Any]:
   """Returns the action of each lane from the actions of all."""
   if isinstance(actions, np.ndarray):
@@ -240,7 +233,9 @@ class VectorActorLoop(core.Worker):
 
   def _step(self) -> None:
     """Takes a step in each lane."""
-    observations = _stack([lane.timestep.observation for lane in self._lanes])
+    observations = batch_adders.stack(
+      [lane.timestep.observation for lane in self._lanes]
+    )
     actions, extras = self._policy.act(observations)
     stepped: list[int] = []
     is_enough = False

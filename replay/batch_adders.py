@@ -8,12 +8,11 @@ from compat import acme_internals
 import dm_env
 import jax
 import numpy as np
-import reverb
 import tree
 from acme import adders, types
 from acme.adders.reverb import base
 
-from replay import sequence_layout, sequence_writer
+from replay import sequence_writer
 
 
 class BatchAdder(Protocol):
@@ -79,20 +78,14 @@ class BatchSequenceAdder:
   Each lane's sequences are those of a `SequenceAdder`.
   """
 
-  def __init__(
-    self,
-    client: reverb.Client,
-    table: str,
-    layout: sequence_layout.SequenceLayout,
-    period: int,
-    num_lanes: int,
-  ):
-    """Inserts nothing yet; the arguments are those of `SequenceWriter`."""
-    self._layout = layout.step
-    self._writer = sequence_writer.SequenceWriter(
-      client, table, layout, period, num_lanes
-    )
-    self._is_first = np.zeros(num_lanes, bool)
+  def __init__(self, writer: sequence_writer.SequenceWriter):
+    """Inserts nothing yet.
+
+    Args:
+      writer: inserts the sequences; nothing else uses it.
+    """
+    self._writer = writer
+    self._is_first = np.zeros(writer.num_lanes, bool)
 
   def add_first(self, lane: int, timestep: dm_env.TimeStep) -> None:
     self._is_first[lane] = True
@@ -107,12 +100,12 @@ class BatchSequenceAdder:
     steps = base.Trajectory(
       observation=of_lanes(observations),
       action=of_lanes(actions),
-      reward=_stack([timestep.reward for timestep in stepped]),
-      discount=_stack([timestep.discount for timestep in stepped]),
+      reward=stack([timestep.reward for timestep in stepped]),
+      discount=stack([timestep.discount for timestep in stepped]),
       start_of_episode=of_lanes(self._is_first),
       extras=of_lanes(extras),
     )
-    rows = self._layout.pack(steps, len(lanes))
+    rows = self._writer.layout.pack(steps, len(lanes))
     for lane, row, timestep in zip(lanes, rows, stepped, strict=True):
       self._is_first[lane] = False
       self._writer.append(lane, row)
@@ -123,8 +116,8 @@ class BatchSequenceAdder:
     self._writer.reset(lane)
 
 
-def _stack(nests: Sequence[Any]) -> Any:
+def stack(nests: Sequence[Any]) -> Any:
   """Returns nests as one nest, whose arrays have a first axis for them."""
   if tree.is_nested(nests[0]):
     return tree.map_structure(lambda *leaves: np.stack(leaves), *nests)
-  return np.array(nests)
+  return np.stack(nests)

@@ -3,26 +3,22 @@
 import compat  # noqa: F401
 
 import dm_env
-import reverb
 from acme import adders, types
 from acme.adders.reverb import base
 
-from replay import sequence_layout, sequence_writer
+from replay import sequence_writer
 
 
 class SequenceAdder(adders.Adder):
   """Inserts the sequences of one environment; see `SequenceWriter`."""
 
-  def __init__(
-    self,
-    client: reverb.Client,
-    table: str,
-    layout: sequence_layout.SequenceLayout,
-    period: int,
-  ):
-    """Inserts nothing yet; the arguments are those of `SequenceWriter`."""
-    self._layout = layout.step
-    self._writer = sequence_writer.SequenceWriter(client, table, layout, period)
+  def __init__(self, writer: sequence_writer.SequenceWriter):
+    """Inserts nothing yet.
+
+    Args:
+      writer: inserts the sequences; nothing else uses its first lane.
+    """
+    self._writer = writer
     self._before: dm_env.TimeStep | None = None
 
   def add_first(self, timestep: dm_env.TimeStep) -> None:
@@ -48,7 +44,7 @@ class SequenceAdder(adders.Adder):
       start_of_episode=self._before.first(),
       extras=extras,
     )
-    self._writer.append(0, self._layout.pack(step))
+    self._writer.append(0, self._writer.layout.pack(step))
     self._before = next_timestep
     if next_timestep.last():
       self._writer.end_episode(0, next_timestep.observation)

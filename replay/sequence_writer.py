@@ -17,6 +17,10 @@ class SequenceWriter:
   The sequences are those of Acme's `SequenceAdder` with `CONTINUE` as its
   behaviour at the end of an episode. After an episode's last step comes a step
   with the last observation; its action, reward, discount and extras are zero.
+
+  Attributes:
+    layout: how a step is packed.
+    num_lanes: the number of environments.
   """
 
   def __init__(
@@ -39,7 +43,8 @@ class SequenceWriter:
     """
     self._client = client
     self._table = table
-    self._layout = layout.step
+    self.layout = layout.step
+    self.num_lanes = num_lanes
     self._period = period
     self._steps = np.zeros(
       (num_lanes, layout.length, layout.step.size), np.uint8
@@ -75,7 +80,7 @@ class SequenceWriter:
       observation: the episode's last observation.
     """
     last = self._zeros._replace(observation=observation)
-    self.append(lane, self._layout.pack(last))
+    self.append(lane, self.layout.pack(last))
 
   def reset(self, lane: int) -> None:
     """Drops a lane's steps that are in no sequence yet."""

@@ -2,21 +2,16 @@
 
 import contextlib
 import csv
-import functools
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import psutil
-
 from benchmarks.peers import progress
 from benchmarks.support import sides
 from run_files import metric_names, metrics
-from system import linux
 
 OURS = 'this program'
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -117,29 +112,10 @@ def running(work: str, side: str, directory: str) -> Iterator[subprocess.Popen]:
     directory: a folder for all files that the side writes.
   """
   env = dict(os.environ, CUDA_VISIBLE_DEVICES='', PYTHONPATH='')
-  with open(f'{directory}/output', 'w') as output:
-    process = subprocess.Popen(
-      _command(work, side, directory),
-      cwd=_ROOT,
-      env=env,
-      stdin=subprocess.DEVNULL,
-      stdout=output,
-      stderr=subprocess.STDOUT,
-      start_new_session=True,
-      preexec_fn=functools.partial(linux.die_with_parent, os.getpid()),
-    )
-  try:
+  end_seconds = _END_SECONDS if side == OURS else 0.0
+  command = _command(work, side, directory)
+  with sides.started(command, env, directory, end_seconds) as process:
     yield process
-  finally:
-    members = sides.tree(process.pid)
-    if side == OURS:
-      process.send_signal(signal.SIGTERM)
-      with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_END_SECONDS)
-    for member in members:
-      with contextlib.suppress(psutil.NoSuchProcess):
-        member.kill()
-    process.wait()
 
 
 def _command(work: str, side: str, directory: str) -> list[str]:

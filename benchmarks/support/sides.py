@@ -13,7 +13,7 @@ import pathlib
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import psutil
@@ -54,9 +54,29 @@ def running(
     **{stamps.DIRECTORY: directory},
   )
   env.pop('PYTHONDONTWRITEBYTECODE', None)
+  command = _command(side, num_actors, directory)
+  with started(command, env, directory, _END_SECONDS) as process:
+    yield process
+
+
+@contextlib.contextmanager
+def started(
+  command: Sequence[str],
+  env: Mapping[str, str],
+  directory: str,
+  end_seconds: float,
+) -> Iterator[subprocess.Popen]:
+  """Starts a command, and at the end kills all its processes.
+
+  Args:
+    command: the command.
+    env: its environment variables.
+    directory: the folder that gets its output, as the file `output`.
+    end_seconds: seconds that it may take to end by itself before that.
+  """
   with open(f'{directory}/output', 'w') as output:
     process = subprocess.Popen(
-      _command(side, num_actors, directory),
+      command,
       cwd=_ROOT,
       env=env,
       stdin=subprocess.DEVNULL,
@@ -71,7 +91,7 @@ def running(
     members = tree(process.pid)
     process.send_signal(signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
-      process.wait(_END_SECONDS)
+      process.wait(end_seconds)
     for member in members:
       with contextlib.suppress(psutil.NoSuchProcess):
         member.kill()
@@ -85,6 +105,12 @@ def tree(pid: int) -> list[psutil.Process]:
     return [root, *root.children(recursive=True)]
   except psutil.NoSuchProcess:
     return []
+
+
+def cpu(process: subprocess.Popen) -> float:
+  """Returns the CPU seconds of all processes that a program has now."""
+  times = [member.cpu_times() for member in tree(process.pid)]
+  return sum(t.user + t.system for t in times)
 
 
 def check(process: subprocess.Popen, directory: str) -> None:

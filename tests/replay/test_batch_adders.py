@@ -10,7 +10,13 @@ import tree
 from acme import specs
 from acme.adders.reverb import base
 
-from replay import batch_adders, batches, sequence_adder, sequence_layout
+from replay import (
+  batch_adders,
+  batches,
+  sequence_adder,
+  sequence_layout,
+  sequence_writer,
+)
 from tests.replay import servers
 
 _SPEC = specs.EnvironmentSpec(
@@ -74,11 +80,15 @@ def _sequences(server, table):
 
 def test_lanes_have_the_sequences_of_single_environments(server):
   client = reverb.Client(f'localhost:{server.port}')
-  batch = batch_adders.BatchSequenceAdder(
-    client, 'batch', _LAYOUT, _PERIOD, _LANES
-  )
+
+  def make_writer(table, num_lanes):
+    return sequence_writer.SequenceWriter(
+      client, table, _LAYOUT, _PERIOD, num_lanes
+    )
+
+  batch = batch_adders.BatchSequenceAdder(make_writer('batch', _LANES))
   single = [
-    sequence_adder.SequenceAdder(client, str(lane), _LAYOUT, _PERIOD)
+    sequence_adder.SequenceAdder(make_writer(str(lane), 1))
     for lane in range(_LANES)
   ]
   episodes = [_Episodes(lane) for lane in range(_LANES)]

@@ -9,7 +9,12 @@ from acme import specs
 from acme.adders import reverb as acme_adders
 from acme.adders.reverb import base
 
-from replay import batches, sequence_adder, sequence_layout
+from replay import (
+  batches,
+  sequence_adder,
+  sequence_layout,
+  sequence_writer,
+)
 from tests.replay import servers
 
 _SPEC = specs.EnvironmentSpec(
@@ -54,7 +59,11 @@ class _Sides:
         priority_fns={'acme': None},
         end_of_episode_behavior=acme_adders.EndBehavior.CONTINUE,
       ),
-      sequence_adder.SequenceAdder(self.client, 'ours', self._layout, period),
+      sequence_adder.SequenceAdder(
+        sequence_writer.SequenceWriter(
+          self.client, 'ours', self._layout, period
+        )
+      ),
     ]
 
   def add_episodes(self, lengths, **kwargs):

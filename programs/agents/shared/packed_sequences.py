@@ -8,7 +8,12 @@ import reverb
 from acme.adders.reverb import base
 
 from programs.agents.shared import description, packed_builder
-from replay import batch_adders, sequence_adder, sequence_layout
+from replay import (
+  batch_adders,
+  sequence_adder,
+  sequence_layout,
+  sequence_writer,
+)
 
 
 class PackedSequences(packed_builder.PackedBuilder):
@@ -56,15 +61,20 @@ class PackedSequences(packed_builder.PackedBuilder):
     ]
 
   def make_adder(self, replay_client, environment_spec, policy):
-    return sequence_adder.SequenceAdder(
-      replay_client, self._table_name, self.layout, self._period
-    )
+    return sequence_adder.SequenceAdder(self._make_writer(replay_client, 1))
 
   def make_batch_adder(
     self, replay_client: reverb.Client, num_environments: int
   ) -> batch_adders.BatchAdder:
     """Returns an adder for an actor that has several environments."""
     return batch_adders.BatchSequenceAdder(
+      self._make_writer(replay_client, num_environments)
+    )
+
+  def _make_writer(
+    self, replay_client: reverb.Client, num_environments: int
+  ) -> sequence_writer.SequenceWriter:
+    return sequence_writer.SequenceWriter(
       replay_client,
       self._table_name,
       self.layout,
